@@ -15,13 +15,11 @@ from tests.postgres_binaries import find_binaries, install_binaries
 from tests.postgres_server import DatabaseAdministrator, PostgresServer, clean_leftovers
 
 HALLS = pytest.StashKey[list[HallProcess]]()
-HOW_TO_GET_POSTGRES = (
-    "install PostgreSQL 15 or newer (apt-get install postgresql), or set HALL_TEST_DATABASE to a server's URL"
-)
+HOW_TO_GET_POSTGRES = "install PostgreSQL 15 or newer, or set HALL_TEST_DATABASE to the URL of a server"
 
 
 class StartHall(Protocol):
-    """Starts a server on a database; settings are HALL_... variables, as in `start_hall(database, HALL_CLAIM_HOLD=2)`."""
+    """Starts a server on a database. Settings are HALL_... variables: `start_hall(database, HALL_CLAIM_HOLD=2)`."""
 
     def __call__(
         self, database: Database, *, name: str = ..., start: bool = ..., **settings: str | float

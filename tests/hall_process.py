@@ -129,18 +129,15 @@ class HallProcess:
     def wait_until_ready(self, *, within_seconds: float = START_SECONDS) -> None:
         """Return when the launched server has printed its address."""
 
-        def printed() -> re.Match[str] | None:
-            found = READY.search(self._output.read_text(errors="replace"))
-            if found is None and not self.running:
-                raise AssertionError(f"{self.name} ended with {self._status()} before it was ready:\n{self.shown()}")
-            return found
+        def printed_or_ended() -> bool:
+            return bool(READY.search(self._output.read_text(errors="replace"))) or not self.running
 
         try:
-            found = until(
-                printed, within_seconds=within_seconds, waiting_for=f"the line 'hall: ready on …' of {self.name}"
-            )
+            until(printed_or_ended, within_seconds=within_seconds, waiting_for=f"{self.name} to say that it is ready")
         except AssertionError as late:
             raise AssertionError(f"{late}\n{self.shown()}") from None
+        found = READY.search(self._output.read_text(errors="replace"))
+        assert found, f"{self.name} ended before it was ready ({self._status()}):\n{self.shown()}"
         self.port = int(found.group(3))
 
     def wait(self, *, within_seconds: float = STOP_SECONDS) -> int:
@@ -198,7 +195,8 @@ class HallProcess:
     def shown(self) -> str:
         """The end of what the server wrote, for a failure report."""
         output = self._output.read_text(errors="replace") if self._output.exists() else ""
-        return f"--- stdout of {self.name}\n{output[-SHOWN_CHARACTERS:]}\n--- stderr of {self.name}\n{self.stderr[-SHOWN_CHARACTERS:]}"
+        parts = (("stdout", output), ("stderr", self.stderr))
+        return "\n".join(f"--- {stream} of {self.name}\n{text[-SHOWN_CHARACTERS:]}" for stream, text in parts)
 
     def _signal(self, number: signal.Signals) -> None:
         assert self.running, f"{self.name} is not running ({self._status()}):\n{self.shown()}"

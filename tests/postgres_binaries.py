@@ -37,7 +37,7 @@ def install_binaries() -> Path | None:
     for command in (["update", "-q"], ["install", "-q", "-y", *keep_settings, "--no-install-recommends", "postgresql"]):
         try:
             ended = subprocess.run(
-                ["apt-get", *command], env=environment, capture_output=True, text=True, timeout=APT_SECONDS
+                ["apt-get", *command], env=environment, capture_output=True, text=True, timeout=APT_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
             return None
@@ -67,7 +67,9 @@ def _works(folder: Path) -> bool:
     versions = set()
     for program in ("postgres", "initdb", "pg_ctl"):
         try:
-            ended = subprocess.run([folder / program, "--version"], capture_output=True, text=True, timeout=20)
+            ended = subprocess.run(
+                [folder / program, "--version"], capture_output=True, text=True, timeout=20, check=False
+            )
         except (OSError, subprocess.TimeoutExpired):
             return False
         found = re.search(r"\(PostgreSQL\) (\d+)", ended.stdout)

@@ -155,10 +155,10 @@ class PostgresServer:
     def _launch(self) -> None:
         options = {**SETTINGS, "port": str(self.port), "unix_socket_directories": str(self.folder)}
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-        command = [self.binaries / "postgres", "-D", self.data, *words]
+        command = [str(self.binaries / "postgres"), "-D", str(self.data), *words]
         self.log.unlink(missing_ok=True)
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, **self._surroundings())
+            self._process = subprocess.Popen[bytes](command, stdout=log, stderr=log, **self._surroundings())
 
     def _is_ready(self) -> bool:
         assert self._process is not None
@@ -183,15 +183,8 @@ class PostgresServer:
         password_file.write_text(self._password)
         if self.account:
             os.chown(password_file, self.account.pw_uid, self.account.pw_gid)
-        common = [
-            self.binaries / "initdb",
-            "-D",
-            self.data,
-            "--username=hall",
-            "--auth=scram-sha-256",
-            "--pwfile",
-            password_file,
-        ]
+        common = [str(self.binaries / "initdb"), "-D", str(self.data), "--username=hall", "--auth=scram-sha-256"]
+        common += ["--pwfile", str(password_file)]
         # A linguistic order of text, as on most production servers: an ORDER BY that needs bytewise order shows here.
         linguistic = ["--encoding=UTF8", "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"]
         for order in (linguistic, ["--encoding=UTF8", "--locale=C"]):
@@ -218,7 +211,7 @@ class PostgresServer:
                 return
 
     def _surroundings(self) -> dict[str, Any]:
-        """How a program of PostgreSQL is run: as the unprivileged account, in a group of its own, without our settings."""
+        """How a program is run: as the unprivileged account, in a group of its own, without PG… settings."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
         account = self.account
         identity = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
@@ -281,7 +274,9 @@ def _is_postgres(pid: int, data: Path) -> bool:
         except OSError:
             return False
     else:
-        arguments = subprocess.run(["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True).stdout
+        arguments = subprocess.run(
+            ["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False
+        ).stdout
     return str(data) in arguments
 
 

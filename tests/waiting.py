@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 LOOK_EVERY_SECONDS = 0.01
 
 
-def until(condition: Callable[[], Found], *, within_seconds: float = 10.0, waiting_for: str = "") -> Found:
+def until(condition: Callable[[], Found | None], *, within_seconds: float = 10.0, waiting_for: str = "") -> Found:
     """Return the first true value of `condition`; when the deadline has passed, fail and say what was waited for."""
     deadline = time.monotonic() + within_seconds
     while not (found := condition()):
@@ -22,7 +22,7 @@ def until(condition: Callable[[], Found], *, within_seconds: float = 10.0, waiti
 
 
 async def until_async(
-    condition: Callable[[], Awaitable[Found]], *, within_seconds: float = 10.0, waiting_for: str = ""
+    condition: Callable[[], Awaitable[Found | None]], *, within_seconds: float = 10.0, waiting_for: str = ""
 ) -> Found:
     """The same for a condition that has to be awaited."""
     deadline = time.monotonic() + within_seconds
