@@ -1,0 +1,20 @@
+"""How many pairs per second the load generator itself can make, against a server in plain dicts."""
+
+from __future__ import annotations
+
+from bench.report import Table
+from bench.scenarios.rounds import Arrangement, run_rounds
+from bench.workshop import Workshop
+
+
+async def measure(workshop: Workshop) -> Table:
+    """Pairs against the in-memory server."""
+    async with workshop.memory() as target:
+        counts = workshop.lengths.worker_counts
+        arrangements = [Arrangement(target.name, [target], workers) for workers in counts]
+        await run_rounds(arrangements, workshop.lengths)
+    rows = []
+    for each in arrangements:
+        generator_us = 1e6 * each.rounds[0].spent.own_seconds / each.rounds[0].pairs
+        rows.append({**each.row(), "generator µs/pair": generator_us})
+    return Table("ceiling", "what the load generator can do (claim + complete against plain dicts, no disk)", rows)
