@@ -1,7 +1,7 @@
 # Every command that a developer or a machine runs. `make` alone lists them.
 
-SHELL := /bin/bash
-.SHELLFLAGS := -eu -o pipefail -c
+SHELL := /bin/sh
+.SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
@@ -27,10 +27,12 @@ test: $(INSTALLED) ## run every test (TESTS="path or options": some of them)
 	@$(PYTHON) -m pytest $(TESTS)
 
 check: $(INSTALLED) ## format, lint, types, import contracts
-	@$(VENV)/bin/ruff format --check --quiet . || { echo "make format mends this"; exit 1; }
-	@$(VENV)/bin/ruff check --quiet .
-	@$(VENV)/bin/mypy
-	@$(VENV)/bin/lint-imports --no-logo
+	@failed=; \
+	$(VENV)/bin/ruff format --check . || failed="$$failed format (make format mends it)"; \
+	$(VENV)/bin/ruff check --quiet . || failed="$$failed lint"; \
+	$(VENV)/bin/mypy || failed="$$failed types"; \
+	$(VENV)/bin/lint-imports --no-logo || failed="$$failed imports"; \
+	[ -z "$$failed" ] || { echo "make check failed:$$failed" >&2; exit 1; }
 
 bench: $(INSTALLED) ## run the benchmarks (BENCH="options")
 	@$(PYTHON) -m bench $(BENCH)
@@ -50,7 +52,7 @@ clean: ## remove the environment and everything built
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(INSTALLED): $(MANIFESTS)
-	@$(PYTHON) -c '$(SUITABLE)' 2>/dev/null || { \
+	@{ $(PYTHON) -c '$(SUITABLE)' && $(PYTHON) -m pip --version; } >/dev/null 2>&1 || { \
 		for python in python3.13 python3.12 python3.11 python3; do \
 			$$python -c '$(SUITABLE)' >/dev/null 2>&1 && break || python=; \
 		done; \

@@ -13,6 +13,7 @@ from tests.hall_process import Database, HallProcess
 from tests.missing import lines_for_summary, missing
 from tests.postgres_binaries import find_binaries, install_binaries
 from tests.postgres_server import DatabaseAdministrator, PostgresServer, clean_leftovers
+from tests.pythons import find_python
 
 HALLS = pytest.StashKey[list[HallProcess]]()
 HOW_TO_GET_POSTGRES = "install PostgreSQL 15 or newer, or set HALL_TEST_DATABASE to the URL of a server"
@@ -30,6 +31,12 @@ class StartHall(Protocol):
 def postgres_binaries() -> Path:
     """The folder of PostgreSQL's programs."""
     return find_binaries() or install_binaries() or missing("PostgreSQL", HOW_TO_GET_POSTGRES)
+
+
+@pytest.fixture(scope="session")
+def python_312() -> Path:
+    """An interpreter on which the published clients can be installed."""
+    return find_python(oldest=(3, 12), newest=(3, 13)) or missing("Python 3.12", "install python3.12 with venv")
 
 
 @pytest.fixture(scope="session")
