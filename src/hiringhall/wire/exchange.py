@@ -1,4 +1,4 @@
-"""One HTTP request and its one answer, in callback style: what worker routes are written against, whatever serves them."""
+"""One HTTP request and its one answer, in callback style: what worker routes are written against."""
 
 from __future__ import annotations
 
