@@ -31,12 +31,12 @@ def test_a_second_hand_over_says_who_had_it_and_why_it_came_back() -> None:
             HistoryLine(64_000, 5, "complete", "done", "plan:w-2"),
         ],
     )
+    silent = "the worker before was not heard of for longer than the visibility timeout"
     assert story == [
         "1970-01-01 00:00:00 UTC: Added to the plan, ready to be taken.",
         "1970-01-01 00:00:01 UTC: Handed to worker w-1 for the first time, as version 2.",
         "1970-01-01 00:01:02 UTC: Taken back: worker w-1 was not heard of for longer than the visibility timeout.",
-        "1970-01-01 00:01:03 UTC: Handed to worker w-2 again, as version 4, because the worker before "
-        "was not heard of for longer than the visibility timeout.",
+        f"1970-01-01 00:01:03 UTC: Handed to worker w-2 again, as version 4, because {silent}.",
         "1970-01-01 00:01:04 UTC: Done: worker w-2 completed it.",
         "Now: done. Nothing more will happen to it by itself.",
     ]
