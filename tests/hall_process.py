@@ -162,6 +162,7 @@ class HallProcess:
     def suspend(self) -> None:
         """SIGSTOP: the process stands still with its connections open, until `resume`."""
         self._signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         self.suspended = True
 
     def resume(self) -> None:

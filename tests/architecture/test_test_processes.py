@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,13 @@ while True:
 
 
 @pytest.fixture
-def stand_in(tmp_path: Path) -> HallProcess:
+def stand_in(tmp_path: Path) -> Iterator[HallProcess]:
     """A process that behaves, from outside, like a server."""
     script = tmp_path / "stand_in.py"
     script.write_text(STAND_IN)
-    return HallProcess(Database("sqlite", tmp_path / "data"), program=(sys.executable, str(script)))
+    process = HallProcess(Database("sqlite", tmp_path / "data"), program=(sys.executable, str(script)))
+    yield process
+    process.close()
 
 
 def state_of(pid: int) -> str:
