@@ -1,0 +1,87 @@
+"""Operators' verbs on single tasks, and the retry of a whole plan."""
+
+from __future__ import annotations
+
+from hiringhall.domain import work
+from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State
+from hiringhall.domain.refusals import Refused
+from hiringhall.domain.work import Event, Unit
+from hiringhall.ports.store import RetryPlan, Steer, TaskView
+from hiringhall.storage.model.hall import Hall
+
+
+def steer(hall: Hall, ask: Steer) -> TaskView | Refused:
+    """Carry out one verb on one task."""
+    task = hall.find(ask.plan, ask.task_id)
+    if task is None:
+        return Refused("not_found", f"there is no task {ask.task_id!r} in a plan {ask.plan!r}", ask.task_id)
+    unit, holder = task.unit, task.unit.holder
+    if ask.move is Move.RESET:
+        return _reset(hall, unit, cascade=ask.cascade) or task.view
+    event = _decide(ask, unit)
+    if isinstance(event, Refused):
+        return event
+    hall.note(event)
+    hall.ring_lane(unit)
+    if unit.holder is None:
+        hall.tell_to_stop(unit, holder)
+    return task.view
+
+
+def _decide(ask: Steer, unit: Unit) -> Event | Refused:
+    match ask.move:
+        case Move.START:
+            return work.start(unit)
+        case Move.SKIP:
+            return work.skip(unit, force=ask.force)
+        case Move.CANCEL:
+            return work.cancel(unit)
+        case Move.RETRY:
+            return work.retry(unit)
+        case Move.RELEASE:
+            return work.take_back(unit)
+        case Move.REPRIORITISE:
+            assert ask.priority is not None, "reprioritise needs a priority"
+            return work.reprioritise(unit, ask.priority)
+        case _:
+            raise ValueError(f"{ask.move} is no operator's verb")
+
+
+def _reset(hall: Hall, unit: Unit, *, cascade: bool) -> Refused | None:
+    """Make a finished unit pending again. Its pending dependents wait again; held or finished ones need `cascade`."""
+    if unit.state not in FINAL:
+        refused = work.reset(unit)
+        assert isinstance(refused, Refused)
+        return refused
+    affected = [unit]
+    for each in affected:  # grows while it is walked
+        touched = [one for one in hall.dependents(each.id) if one.state is State.HELD or one.state in FINAL]
+        if touched and not cascade:
+            names = ", ".join(repr(one.task_id) for one in touched)
+            return Refused("wrong_state", f"tasks that depend on it are held or finished: {names}", unit.task_id)
+        affected += [one for one in touched if one not in affected]
+    satisfied = {each.id for each in affected if each.state in SATISFIED}
+    for each in affected:
+        holder = each.holder
+        event = work.take_back(each) if each.state is State.HELD else work.reset(each)
+        assert isinstance(event, Event)
+        hall.note(event)
+        hall.tell_to_stop(each, holder)
+    hall.open_edges(sorted(edge for edge in hall.edges if edge[0] in satisfied))
+    for each in affected:
+        hall.ring_lane(each)
+    return None
+
+
+def retry_plan(hall: Hall, ask: RetryPlan) -> int | None:
+    """Retry every failed task of a plan."""
+    plan = hall.plans.get(ask.plan)
+    if plan is None:
+        return None
+    failed = [task.unit for task in plan.tasks.values() if task.unit.state is State.FAILED]
+    for unit in failed:
+        event = work.retry(unit)
+        assert isinstance(event, Event)
+        hall.note(event)
+        hall.ring_lane(unit)
+    return len(failed)

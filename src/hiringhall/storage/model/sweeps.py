@@ -1,0 +1,138 @@
+"""Background corrections: silent workers, run limits, due retries, edges left open, what has been kept long enough."""
+
+from __future__ import annotations
+
+from hiringhall.domain import work
+from hiringhall.domain.lease import Cause, ended_by, is_offline, may_be_silent, was_deaf
+from hiringhall.domain.lifecycle import SATISFIED
+from hiringhall.domain.work import Unit
+from hiringhall.ports.store import Beat, FoldTallies, Forget, SweepRetries, SweepRunLimit, SweepSilent, Swept, Unblock
+from hiringhall.storage.model.hall import Hall
+from hiringhall.storage.model.plans import remove
+
+DIRECTIVE_MS_MAX = 10 * 60_000
+
+
+def beat(hall: Hall, _ask: Beat) -> bool:
+    """Write the hall's pulse; after a time in which the hall could not hear, silence counts from now."""
+    deaf = was_deaf(hall.pulse_at, hall.now, hall.terms)
+    hall.pulse_at = hall.now
+    if deaf:
+        hall.heard_since = hall.now
+    return deaf
+
+
+def sweep_silent(hall: Hall, _ask: SweepSilent) -> Swept:
+    """Take back what silent workers hold, and mark those that are offline."""
+    silent = {key for key, worker in hall.workers.items() if may_be_silent(worker.pulse, hall.now, hall.terms)}
+    swept = _take_back(
+        hall, [unit for unit in hall.units() if unit.holder in silent or unit.holder not in hall.workers]
+    )
+    for worker in hall.workers.values():
+        worker.offline = worker.offline or is_offline(worker.pulse, hall.heard_since, hall.now, hall.terms)
+    return swept
+
+
+def sweep_run_limit(hall: Hall, _ask: SweepRunLimit) -> Swept:
+    """Take back what was held longer than its run limit allows."""
+    due = hall.terms.visibility_timeout_ms + hall.terms.slack_ms
+    return _take_back(
+        hall, [unit for unit in hall.units() if unit.run_until is not None and hall.now > unit.run_until + due]
+    )
+
+
+def _take_back(hall: Hall, units: list[Unit]) -> Swept:
+    noted = hall.noted
+    for unit in units:
+        cause = _ended_by(hall, unit)
+        if cause is not None:
+            hall.take_back(unit, cause)
+    return Swept(hall.noted - noted)
+
+
+def _ended_by(hall: Hall, unit: Unit) -> Cause | None:
+    """Why the hold on a unit is over now, if it is held and its lease has ended."""
+    if unit.holder is None:
+        return None
+    assert unit.handed_at is not None
+    worker = hall.workers.get(unit.holder)
+    pulse = None if worker is None else worker.pulse
+    return ended_by(pulse, unit.handed_at, unit.run_until, hall.heard_since, hall.now, hall.terms)
+
+
+def sweep_retries(hall: Hall, ask: SweepRetries) -> Swept:
+    """Make failed units ready whose retry is due."""
+    changed = 0
+    for unit in sorted(hall.units(), key=lambda unit: (unit.retry_at or 0, unit.id)):
+        event = work.retry_due(unit, hall.now) if changed < ask.limit else None
+        if event is not None:
+            hall.note(event)
+            hall.ring_lane(unit)
+            changed += 1
+    later = [
+        unit.retry_at - hall.now for unit in hall.units() if unit.retry_at is not None and unit.retry_at > hall.now
+    ]
+    return Swept(changed, more=changed == ask.limit, next_in_ms=min(later, default=None))
+
+
+def unblock(hall: Hall, ask: Unblock) -> Swept:
+    """Close edges whose dependency is satisfied."""
+    closed = 0
+    for unit in list(hall.units()):
+        plan = hall.plans[unit.plan]
+        lately = ask.applied_within_ms is None or plan.applied_at >= hall.now - ask.applied_within_ms
+        if unit.state in SATISFIED and ask.plan in (None, plan.id) and lately:
+            closed += hall.close_edges(unit.id)
+    return Swept(closed)
+
+
+def fold_tallies(_hall: Hall, _ask: FoldTallies) -> Swept:
+    """Nothing to do: the oracle counts when it is asked."""
+    return Swept()
+
+
+def forget(hall: Hall, ask: Forget) -> Swept:
+    """Delete what is left of deleted plans, finished plans, past hand-overs, stale directives, offline workers."""
+    changed = _purge(hall, ask.limit)
+    if ask.keep_plans_ms is not None:
+        changed += _retire_plans(hall, hall.now - ask.keep_plans_ms)
+    for name, hand_over in list(hall.hand_overs.items()):
+        if hand_over.gone_at is not None and hand_over.gone_at < hall.now - ask.keep_hand_overs_ms:
+            del hall.hand_overs[name]
+            changed += 1
+    for target, at in list(hall.directives.items()):
+        if at < hall.now - DIRECTIVE_MS_MAX:
+            del hall.directives[target]
+            changed += 1
+    left = [task.unit for tasks in hall.doomed.values() for task in tasks]
+    busy = {unit.holder for unit in (*hall.units(), *left)}
+    for key, worker in list(hall.workers.items()):
+        if worker.offline and key not in busy and worker.pulse.last_seen < hall.now - ask.keep_workers_ms:
+            del hall.workers[key]
+            changed += 1
+    return Swept(changed)
+
+
+def _purge(hall: Hall, limit: int) -> int:
+    """Drop some tasks of the deleted plan that is first in line."""
+    if not hall.doomed:
+        return 0
+    lane = min(hall.doomed)
+    purged, hall.doomed[lane] = hall.doomed[lane][:limit], hall.doomed[lane][limit:]
+    for task in purged:
+        hall.part_hand_overs(task.unit.id)
+    if not purged:
+        del hall.doomed[lane]
+    return len(purged)
+
+
+def _retire_plans(hall: Hall, before: int) -> int:
+    """Note which plans are finished, and delete those that have been for long and still are."""
+    retired = 0
+    for plan in list(hall.plans.values()):
+        finished = all(task.unit.finished for task in plan.tasks.values())
+        plan.finished_at = (plan.finished_at or hall.now) if finished else None
+        if plan.finished_at is not None and plan.finished_at < before:
+            remove(hall, plan)
+            retired += 1
+    return retired
