@@ -45,11 +45,11 @@ class Heads:
     def __init__(self) -> None:
         self._known: dict[int, bytes] = {}
         self._date = b""
-        self.strike(time.time())
+        self.strike()
 
-    def strike(self, epoch_seconds: float) -> bytes:
-        """Take over a new time; returns it as the value of a date header."""
-        self._date = formatdate(epoch_seconds, usegmt=True).encode()
+    def strike(self) -> bytes:
+        """Look at the clock; returns the value of a date header."""
+        self._date = formatdate(time.time(), usegmt=True).encode()
         self._known.clear()
         return self._date
 

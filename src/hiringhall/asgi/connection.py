@@ -41,8 +41,7 @@ class Connection(UvicornSide):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         if self.config is not config or self.server_state is not server_state:
-            self.bind(config, server_state, app_state)
-            self.state.start(self.loop, server_state)
+            self.prepare(config, server_state, app_state)
         self.turn: HotExchange | None = None
         """The exchange that is being answered."""
         self.asgi_turn = False
@@ -65,6 +64,12 @@ class Connection(UvicornSide):
         self.since = -1.0
         """Idle since then; negative if not idle."""
         self.peer = ""
+
+    @classmethod
+    def prepare(cls, config: Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
+        """Make the class ready for connections in the running loop; the first one does it if nobody else did."""
+        cls.bind(config, server_state, app_state)
+        cls.state.start(asyncio.get_running_loop(), server_state)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.transport = transport

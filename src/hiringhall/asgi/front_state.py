@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Any, Final
 
 from hiringhall.asgi.answers import Heads
@@ -84,8 +83,7 @@ class FrontState:
     def _tick(self) -> None:
         assert self.loop is not None
         self.now = now = self.loop.time()
-        date = self.heads.strike(time.time())
-        self.server_state.default_headers = [(b"date", date)]
+        self.server_state.default_headers = [(b"date", self.heads.strike())]
         self.timer = self.loop.call_later(self.tick_seconds, self._tick)
         self._close_overdue(now)
 
