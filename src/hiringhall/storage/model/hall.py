@@ -22,6 +22,7 @@ class Task:
 
     unit: Unit
     spec: TaskSpec  # as the last file said
+    made_at: int
     history: list[HistoryLine] = field(default_factory=list)
     answers: dict[tuple[str, int], tuple[bytes, bytes | None]] = field(default_factory=dict)
 
@@ -122,12 +123,6 @@ class Hall:
     def ring_worker(self, worker: str) -> None:
         """Ring for a worker that has to be told something."""
         self.rings[topic_of(worker)] += 1
-
-    def write_line(self, task: Task, move: str, worker: str | None = None, cause: Cause | None = None) -> None:
-        """Append a line that no decision makes to the history: the making of the unit, or a hand-over."""
-        unit = task.unit
-        told = None if cause is None else cause.value
-        task.history.append(HistoryLine(self.now, unit.version, move, unit.state.value, worker, told))
 
     def note(self, event: Event) -> None:
         """Append what was decided to the unit's history, and carry out what follows from it."""

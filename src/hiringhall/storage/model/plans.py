@@ -10,7 +10,7 @@ from hiringhall.domain.plan import PlanFile, Problem, TaskSpec, topological_orde
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import topic_of_plan
 from hiringhall.domain.work import Unit
-from hiringhall.ports.store import Applied, Apply, DeletePlan, PausePlan
+from hiringhall.ports.store import Applied, Apply, DeletePlan, HistoryLine, PausePlan
 from hiringhall.storage.model.hall import Hall, Plan, Task
 
 
@@ -99,9 +99,9 @@ def _insert(hall: Hall, plan: Plan, fresh: Sequence[TaskSpec], positions: dict[s
         unit = Unit(hall.next_work, plan.lane, plan.id, name, spec.state or State.READY, spec.priority, positions[name])
         unit.policy = spec.policy
         hall.next_work += 1
-        task = plan.tasks[name] = hall.tasks[unit.id] = Task(unit, spec)
+        task = plan.tasks[name] = hall.tasks[unit.id] = Task(unit, spec, hall.now)
         _connect(hall, plan, task)
-        hall.write_line(task, "submit")
+        task.history.append(HistoryLine(hall.now, unit.version, "submit", State.WAITING.value))
         hall.ring_lane(unit)
 
 

@@ -13,6 +13,7 @@ from hiringhall.ports.store import (
     FindTasks,
     FindWorkers,
     HistoryLine,
+    KnownTasks,
     ListPlans,
     ListTasks,
     ListWorkers,
@@ -46,6 +47,9 @@ def answer(hall: Hall, query: Query) -> Any:
             return _list_tasks(hall, query)
         case FindTasks():
             return _find_tasks(hall, query)
+        case KnownTasks():
+            plan = hall.plans.get(query.plan)
+            return set() if plan is None else plan.tasks.keys() & set(query.task_ids)
         case ReadHistory():
             return _history(hall, query.work)
         case Alive():
@@ -79,6 +83,7 @@ def _worker_view(hall: Hall, key: str, holds: int | None = None) -> WorkerView:
         worker.offline,
         tuple(target for _, target in told),
         holds,
+        worker.token_hash if holds is None else None,
     )
 
 
@@ -132,13 +137,17 @@ def _row(hall: Hall, task: Task) -> TaskRow:
         unit.abandoned,
         unit.handed_at,
         _blocked_by(hall, task),
+        unit.last_holder,
+        task.made_at,
     )
 
 
 def _blocked_by(hall: Hall, task: Task) -> str | None:
-    """The failed task that it waits for, the one made first if there are several."""
-    found = [ancestor for ancestor in _ancestors(hall, task) if ancestor.unit.failed_for_good]
-    return found[0].unit.task_id if found and task.unit.state is State.WAITING else None
+    """The failed task that it waits for, by name the first if there are several."""
+    if task.unit.state is not State.WAITING:
+        return None
+    failed = (one.unit.task_id for one in _ancestors(hall, task) if one.unit.failed_for_good)
+    return min(failed, default=None)
 
 
 def _ancestors(hall: Hall, task: Task) -> list[Task]:

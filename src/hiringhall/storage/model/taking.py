@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hiringhall.domain import work
-from hiringhall.domain.lifecycle import State
+from hiringhall.domain.lifecycle import Move, State
+from hiringhall.domain.names import unit_path
 from hiringhall.domain.topics import plan_lane
-from hiringhall.ports.store import Take, Taken, TaskView
+from hiringhall.ports.store import HistoryLine, Take, Taken, TaskView
 from hiringhall.storage.model.hall import Hall, HandOver, Plan, Task
 
 
@@ -33,7 +34,9 @@ def _serve(hall: Hall, ask: Take) -> tuple[tuple[TaskView, ...], bool]:
         name = (ask.worker, unit.task_id, unit.version)
         assert name not in hall.hand_overs, f"{name} is handed over twice"
         hall.hand_overs[name] = HandOver(unit.id, unit.plan, cause, hall.now, ask.key)
-        hall.write_line(task, "hold", ask.worker, cause)
+        line = HistoryLine(hall.now, unit.version, Move.HOLD.value, unit.state.value, ask.worker, cause.value)
+        task.history.append(line)
+        hall.directives.pop((ask.worker, unit_path(unit.plan, unit.task_id)), None)
     return tuple(task.view for task in given), True
 
 

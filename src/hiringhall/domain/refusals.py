@@ -1,0 +1,44 @@
+"""The closed list of refusals: every code that an error envelope may carry, with its usual HTTP status.
+
+A refusal is a value, not an exception: an operation returns it and the wire renders it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+CODES: Final[dict[str, int]] = {
+    "ambiguous_task_id": 409,
+    "forbidden": 403,
+    "idempotency_key_reused": 422,
+    "in_use": 409,
+    "internal_error": 500,
+    "invalid_wait": 400,
+    "malformed_json": 400,
+    "malformed_request": 400,
+    "method_not_allowed": 405,
+    "missing_or_invalid_bearer": 401,
+    "missing_or_invalid_bootstrap": 401,
+    "not_found": 404,
+    "payload_too_large": 413,
+    "plan_conflict": 409,
+    "unavailable": 503,
+    "unsupported_media_type": 415,
+    "validation_error": 422,
+    "version_conflict": 409,
+    "worker_forbidden": 403,
+    "worker_id_collision": 500,
+    "worker_id_mismatch": 400,
+    "wrong_state": 409,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why something did not happen. `extra` holds members that the envelope adds to its three fixed ones."""
+
+    code: str
+    detail: str
+    task_id: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,26 @@
+"""What a wake-up is about: a short name that every replica computes alike, for lanes and for workers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Final
+
+EVERYTHING: Final = "*"
+"""The topic that stands for all topics: some ring could not be told in full, or a ring may have been lost."""
+
+
+def plan_lane(plan: str) -> str:
+    """The key of the lane from which the tasks of a plan are taken."""
+    return f"plan:{plan}"
+
+
+@lru_cache(maxsize=65_536)
+def topic_of(key: str) -> str:
+    """The topic of a lane key or worker key: 16 hexadecimal digits."""
+    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def topic_of_plan(plan: str) -> str:
+    """The topic of the lane of a plan, whether or not the plan exists yet."""
+    return topic_of(plan_lane(plan))

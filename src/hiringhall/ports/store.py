@@ -1,0 +1,469 @@
+"""The store: what may be asked of it, and what it answers.
+
+`Store.commit` is the only way to change anything: a batch of asks goes in, is made durable as a whole, and every ask gets
+an outcome of its own. An ask that is refused changes nothing. Order within a batch is fixed by `ORDER`, whatever the order
+of arrival. Times are milliseconds by the database's clock; `now` is None in production.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, TypeAlias
+
+from hiringhall.domain.lease import Cause
+from hiringhall.domain.lifecycle import Move, State
+from hiringhall.domain.plan import PlanFile
+from hiringhall.domain.refusals import Refused
+from hiringhall.domain.work import Conflict
+
+
+class StoreUnavailable(Exception):
+    """The database cannot be reached or does not answer; nothing is known to have changed."""
+
+
+# --- plans -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """A task as the wire shows it."""
+
+    work: int
+    plan: str
+    task_id: str
+    state: State
+    started: bool
+    version: int
+    priority: int
+    detail: str  # the inside of a JSON object
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Complete, fail or release the task that the worker was handed. Outcome: TaskView | Conflict | Refused."""
+
+    worker: str
+    task_id: str
+    version: int
+    move: Move  # COMPLETE, FAIL or RELEASE
+    plan: str | None = None
+    reason: str | None = None
+    any_holder: bool = False  # the asker bears the shared token
+    jitter: float = 0.0
+    key: bytes | None = None  # SHA-256 of the Idempotency-Key
+    body: bytes | None = None  # SHA-256 of the body, with a key
+
+    @property
+    def unit(self) -> object:
+        """At most one ask about a unit may be in a batch."""
+        return (self.worker, self.task_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Give back a hand-over whose answer did not arrive. Outcome: True if it was still held so."""
+
+    work: int
+    version: int
+    worker: str
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class Reconcile:
+    """Take back what a worker holds but does not name. Outcome: the number of units taken back."""
+
+    worker: str
+    named: frozenset[tuple[str, str, int]]  # (plan, task, version)
+    arrived_ms_ago: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Store a plan file, all or nothing. Outcome: Applied | Refused."""
+
+    file: PlanFile
+    prune: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What applying changed. `created`: the plan is new."""
+
+    plan_id: str
+    added: int
+    changed: int
+    unchanged: int
+    pruned: int
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePlan:
+    """Remove a plan and all its tasks. Outcome: True (False: there is none) | Refused."""
+
+    plan: str
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PausePlan:
+    """Stop or go on handing out the tasks of a plan. Outcome: True (False: there is no such plan)."""
+
+    plan: str
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPlan:
+    """Retry every failed task of a plan. Outcome: the number of tasks, or None if there is no such plan."""
+
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """An operator's verb on one task. Outcome: TaskView | Refused (`not_found` if it exists nowhere)."""
+
+    plan: str
+    task_id: str
+    move: Move  # START, SKIP, CANCEL, RETRY, RESET, RELEASE, REPRIORITISE
+    force: bool = False
+    cascade: bool = False
+    priority: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unblock:
+    """Close edges whose dependency is satisfied: of one plan, of plans applied lately, or of all. Outcome: Swept."""
+
+    plan: str | None = None
+    applied_within_ms: int | None = None
+
+
+# --- taking ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Hand the worker the next ready units of some lanes. Outcome: Taken."""
+
+    worker: str
+    lanes: tuple[str, ...]  # keys
+    limit: int = 1
+    limited: bool = True  # the run limit applies
+    key: bytes | None = None  # SHA-256 of the Idempotency-Key
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was handed over, perhaps nothing. `drained`: a lane named by the ask has nothing ready now."""
+
+    tasks: tuple[TaskView, ...] = ()
+    drained: bool = False
+
+
+# --- workers ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """Admit a worker. Outcome: True, or False if the id is taken (never for `known_is_fine`)."""
+
+    worker: str
+    hostname: str = ""
+    token_hash: bytes | None = None
+    known_is_fine: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A sign of life of one worker: how long ago it was last heard, and its last heartbeat if any since the last sign."""
+
+    worker: str
+    seen_ms_ago: int
+    beat_ms_ago: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MarkSeen:
+    """Write down signs of life. Outcome: None."""
+
+    signs: tuple[Sign, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectWorker:
+    """Quiet, resume or terminate a worker. Outcome: True (False: there is no such worker)."""
+
+    worker: str
+    quiet: bool | None = None
+    terminate: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveWorker:
+    """Forget a worker; what it holds returns in the same transaction. Outcome: True (False: there is no such worker)."""
+
+    worker: str
+
+
+# --- sweeps ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """Write the hall's pulse. Outcome: True if the hall had been deaf, so that `heard_since` became now."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepSilent:
+    """Take back what workers hold that fell silent. Outcome: Swept. `orphans`: also what holders held that are not known."""
+
+    limit: int = 500
+    orphans: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRunLimit:
+    """Take back what was held longer than its run limit allows. Outcome: Swept."""
+
+    limit: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRetries:
+    """Make failed units ready whose retry is due. Outcome: Swept, `next_at_ms` from now until the next is due."""
+
+    limit: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FoldTallies:
+    """Replace deltas by their sums. Outcome: Swept."""
+
+    limit: int = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Delete what has been kept long enough. Outcome: Swept."""
+
+    keep_plans_ms: int | None = None  # None: until deleted
+    keep_workers_ms: int = 86_400_000
+    keep_hand_overs_ms: int = 86_400_000
+    limit: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep did: how many units or rows it changed, and whether there is more to do at once."""
+
+    changed: int = 0
+    more: bool = False
+    next_in_ms: int | None = None
+
+
+Ask: TypeAlias = (
+    Settle | Return | Reconcile | Apply | DeletePlan | PausePlan | RetryPlan | Steer | Unblock | Take
+    | Register | MarkSeen | DirectWorker | RemoveWorker | Beat | SweepSilent | SweepRunLimit | SweepRetries | FoldTallies | Forget
+)  # fmt: skip
+
+ORDER: Final[tuple[type[Any], ...]] = (
+    Beat, Register, MarkSeen, Settle, Return, Reconcile, DirectWorker, RemoveWorker,
+    Apply, DeletePlan, PausePlan, RetryPlan, Steer, SweepSilent, SweepRunLimit, SweepRetries, Unblock, FoldTallies, Forget, Take,
+)  # fmt: skip
+"""The order in which the asks of one batch are carried out."""
+
+
+@dataclass(slots=True)
+class Committed:
+    """The outcomes of a batch, in the order of its asks, and the rings that follow from it.
+
+    An outcome that is an exception says that this ask alone failed. `rings` maps topics to the number of units that became
+    ready there, or to 1 for a worker that has to be told something.
+    """
+
+    outcomes: list[Any]
+    rings: Mapping[str, int] = field(default_factory=dict)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView:
+    """A worker as the hall knows it. Times are milliseconds since the epoch."""
+
+    key: str
+    hostname: str
+    has_token: bool
+    quiet: bool
+    terminate: bool
+    registered_at: int
+    last_seen: int | None
+    last_beat: int | None
+    offline: bool
+    cancels: tuple[str, ...] = ()  # PLAN/TASK that it has to stop
+    holds: int | None = None  # how many units; None: not asked for
+    token_hash: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindWorkers:
+    """Workers by key or by the hash of their token. Result: list[WorkerView], in no order.
+
+    Asked by many requests at once, hence in the plural.
+    """
+
+    keys: tuple[str, ...] = ()
+    token_hashes: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListWorkers:
+    """Workers in the order of their keys. Result: list[WorkerView] with `holds`."""
+
+    after: str = ""
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyLanes:
+    """Which of these lane keys have something ready to be taken. Result: list[str]."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """A plan and how many of its tasks are where. `counts` has states as keys, and "retrying" for those failed with a retry due."""
+
+    id: str
+    name: str
+    paused: bool
+    applied_at: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FindPlan:
+    """One plan. Result: PlanView | None."""
+
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListPlans:
+    """Plans in the order of their ids. Result: list[PlanView]."""
+
+    after: str = ""
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A task in an operator's list."""
+
+    view: TaskView
+    seq: int
+    waiting_on: int
+    holder: str | None  # worker key
+    retry_at: int | None
+    attempts: int
+    abandoned: int
+    handed_at: int | None
+    blocked_by: str | None = None  # the failed task that it waits for
+    last_holder: str | None = None
+    made_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListTasks:
+    """Tasks of a plan in plan order. Result: list[TaskRow]. `after`: seq and work of the last one of the page before."""
+
+    plan: str
+    after: tuple[int, int] = (-1, 0)
+    limit: int = 1_000
+    states: tuple[State, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FindTasks:
+    """Tasks by id: of one plan, or of any plan that has one of that id. Result: list[TaskRow]."""
+
+    task_id: str
+    plan: str | None = None
+    work: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTasks:
+    """Which of these tasks a plan has. Result: set[str]."""
+
+    plan: str
+    task_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLine:
+    """One line of a unit's audit log. `move` is "submit" for its making and "hold" for a hand-over."""
+
+    at: int
+    version: int
+    move: str
+    state: str
+    worker: str | None = None
+    cause: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadHistory:
+    """The audit log of one unit, oldest first. Result: list[HistoryLine]."""
+
+    work: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """Whether the database answers. Result: True."""
+
+
+Query: TypeAlias = (
+    FindWorkers | ListWorkers | ReadyLanes | FindPlan | ListPlans | ListTasks | FindTasks | KnownTasks | ReadHistory | Alive
+)
+
+
+class Store(Protocol):
+    """Where everything is kept."""
+
+    def channel(self, ask: Ask) -> str:
+        """Asks of one channel are committed together; channels work beside each other."""
+        ...
+
+    async def commit(self, asks: Sequence[Ask], *, now: int | None = None) -> Committed:
+        """Make the asks durable together and answer each. All asks are of one channel.
+
+        Raises:
+            StoreUnavailable: the database cannot be reached.
+        """
+        ...
+
+    async def read(self, query: Query) -> Any:
+        """Answer a question about what is stored; the result's type stands at the query.
+
+        Raises:
+            StoreUnavailable: the database cannot be reached.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Finish what is under way and let go of the database."""
+        ...
+
+
+__all__ = [name for name in dir() if not name.startswith("_") and name[0].isupper()]
+_ = Refused, Conflict  # outcomes that are domain values

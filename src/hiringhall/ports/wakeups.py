@@ -1,0 +1,87 @@
+"""Wake-ups: who waits for what, and how they are told. A ring is a hint, never the truth: whoever is rung looks again.
+
+Three laws. Take a generation (`Lane.rings`) before looking, so that a ring during the look is not lost. Whoever is rung and
+finds nothing, or is gone, passes the ring on, unless the lane is known to be drained. A lane that was seen drained stays so
+until it is rung.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+
+class Waiter(Protocol):
+    """Waits on a lane."""
+
+    def rung(self, hops: int) -> None:
+        """Look again; the waiter is off the lane. `hops`: how often the ring may still be passed on."""
+
+
+class Listener(Protocol):
+    """Wants to know of every ring of a topic, such as that of a worker."""
+
+    def told(self) -> None:
+        """The topic was rung."""
+
+
+class Lane(Protocol):
+    """Where the waiters of one lane stand in line."""
+
+    @property
+    def key(self) -> str:
+        """The lane's key in the store."""
+
+    @property
+    def rings(self) -> int:
+        """The generation: it changes with every ring."""
+
+    @property
+    def drained(self) -> bool:
+        """Whether the lane was seen with nothing ready and has not been rung since."""
+
+    def mark_drained(self, rings: int) -> None:
+        """A look that began at generation `rings` found that nothing more is ready."""
+
+    def park(self, waiter: Waiter) -> None:
+        """Stand in line."""
+
+    def leave(self, waiter: Waiter) -> None:
+        """Stand in line no longer; nothing happens to one who does not."""
+
+    def pass_on(self, hops: int) -> None:
+        """Hand a ring that was of no use to the next in line."""
+
+
+class Wakeups(Protocol):
+    """All lanes and topics of this process."""
+
+    on_rings: Callable[[Mapping[str, int]], None] | None
+    """Told of the rings that follow from this process's own commits."""
+
+    def lane(self, key: str) -> Lane:
+        """The lane of that key; it stays the same object while anybody uses it."""
+
+    def done_with(self, lane: Lane) -> None:
+        """One who asked for the lane no longer uses it."""
+
+    def listen(self, topic: str, listener: Listener) -> None:
+        """Be told of every ring of the topic."""
+
+    def ignore(self, topic: str, listener: Listener) -> None:
+        """Be told no longer."""
+
+    def before(self, hook: Callable[[str], None]) -> None:
+        """Call `hook` with the topic of every ring, before anybody is woken by it; for caches."""
+
+    def ring(self, topic: str, count: int = 1) -> None:
+        """Wake up to `count` waiters of a topic and all its listeners. The topic "*" is all topics, and all waiters."""
+
+    def ring_committed(self, rings: Mapping[str, int]) -> None:
+        """Ring what follows from a commit of this process."""
+
+    def waited_for(self) -> list[str]:
+        """The keys of the lanes in which somebody stands in line."""
+
+    def found_ready(self, keys: Iterable[str]) -> None:
+        """These lanes have something ready, although somebody waits there: their ring was lost."""

@@ -1,0 +1,263 @@
+"""Store a plan file: compare it with what is stored, refuse what would alter work in hand, and write the difference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from hiringhall.domain import work
+from hiringhall.domain.lifecycle import SATISFIED, Move, State, sources
+from hiringhall.domain.plan import PlanFile, Problem, TaskSpec, topological_order
+from hiringhall.domain.refusals import Refused
+from hiringhall.domain.topics import plan_lane, topic_of_plan
+from hiringhall.ports.store import Applied, Apply
+from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
+from hiringhall.storage.procedures.units import Changes, label, lock_units, text_of, write, write_tally
+
+NAMES_SHOWN_MAX = 50
+
+
+@dataclass(slots=True)
+class Known:
+    """A task that is stored."""
+
+    work: int
+    state: State
+    digest: str
+
+
+def digest_of(spec: TaskSpec) -> str:
+    """What a task's contents are recognised by when the same file comes again."""
+    text = f"{spec.priority}\n{text_of(spec.policy)}\n{spec.detail}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def refusal(problems: Sequence[Problem]) -> Refused:
+    """One refusal that lists every problem."""
+    text = "; ".join(f"{problem.field}: {problem.reason}" for problem in problems[:NAMES_SHOWN_MAX])
+    return Refused("validation_error", text, extra={"problems": [{"field": p.field, "reason": p.reason} for p in problems]})
+
+
+def apply_plan(context: Context, asks: Sequence[Apply]) -> Procedure:
+    """Store each file, all or nothing."""
+    outcomes = []
+    for ask in asks:
+        outcomes.append((yield from _apply(context, ask)))
+    return outcomes
+
+
+def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied | Refused]:
+    file = ask.file
+    existing = yield Fetch("find_plan_lane", {"plan": file.plan_id})
+    names = {name for spec in file.tasks for name in (spec.task_id, *spec.dependencies)}
+    known: dict[str, Known] = {}
+    if existing:
+        yield Fetch("lock_lane", {"key": plan_lane(file.plan_id)})
+        rows = yield Fetch("find_named_tasks", {"plan": file.plan_id, "names": sorted(names)})
+        known = {row[0]: Known(row[1], State(row[2]), row[3]) for row in rows}
+    fresh = [spec for spec in file.tasks if spec.task_id not in known]
+    changed = [spec for spec in file.tasks if spec.task_id in known and known[spec.task_id].digest != digest_of(spec)]
+    problems = _unknown_dependencies(file, known) or (yield from _cycles(file, known, changed))
+    if problems:
+        return refusal(problems)
+    units = yield from lock_units(known[spec.task_id].work for spec in changed)
+    pruned = (yield from _prunable(file)) if ask.prune and existing else []
+    refused = _touches_work_in_hand(units) or (yield from _still_needed(file, pruned))
+    if refused:
+        return refused
+    lane = existing[0][0] if existing else (yield Fetch("insert_lane", {"key": plan_lane(file.plan_id)}))[0][0]
+    renamed = not existing or json.loads(existing[0][2]) != file.name
+    if fresh or changed or pruned or renamed:
+        row = {"plan": file.plan_id, "name": json.dumps(file.name), "lane": lane, "now": context.now}
+        yield Fetch("upsert_plan", row)
+    base = yield from _first_seq(file, lane) if existing else _zero()
+    positions = {spec.task_id: base + place for place, spec in enumerate(file.tasks)}
+    yield from _insert(context, lane, file, fresh, known, positions)
+    yield from _revise(context, changed, units, known, positions)
+    if pruned:
+        yield from delete_tasks(context, [row[0] for row in pruned])
+    unchanged = len(file.tasks) - len(fresh) - len(changed)
+    return Applied(file.plan_id, len(fresh), len(changed), unchanged, len(pruned), not existing)
+
+
+def _zero() -> Generator[Step, list[Row], int]:
+    return 0
+    yield
+
+
+def _unknown_dependencies(file: PlanFile, known: dict[str, Known]) -> list[Problem]:
+    ids = {spec.task_id for spec in file.tasks}
+    return [
+        Problem(f"tasks[{place}].dependencies", f"there is no task {name!r} in the file or in the stored plan")
+        for place, spec in enumerate(file.tasks)
+        for name in spec.dependencies
+        if name not in ids and name not in known
+    ]
+
+
+def _cycles(
+    file: PlanFile, known: dict[str, Known], changed: Sequence[TaskSpec]
+) -> Generator[Step, list[Row], list[Problem]]:
+    """Cycles through stored tasks, which only a stored task with new dependencies can close."""
+    in_file = {spec.task_id for spec in file.tasks}
+    outside = sorted({known[name].work for spec in changed for name in spec.dependencies if name not in in_file})
+    if not outside:
+        return []
+    graph: dict[str, list[str]] = {}
+    rows = yield Fetch("find_ancestors", {"ids": outside})
+    for dependent, dependency in rows:
+        graph.setdefault(dependent, []).append(dependency)
+    graph.update({spec.task_id: list(spec.dependencies) for spec in file.tasks})
+    for name in {name for needs in graph.values() for name in needs}:
+        graph.setdefault(name, [])
+    _, cycle = topological_order(graph)
+    if not cycle:
+        return []
+    return [Problem("tasks", "dependencies form a cycle with stored tasks: " + " -> ".join(map(repr, cycle)))]
+
+
+def _prunable(file: PlanFile) -> Generator[Step, list[Row], list[Row]]:
+    """The PENDING tasks that the file lacks: (work, task id)."""
+    rows = yield Fetch("find_pending_tasks", {"plan": file.plan_id})
+    in_file = {spec.task_id for spec in file.tasks}
+    return [row for row in rows if row[1] not in in_file]
+
+
+def _touches_work_in_hand(units: dict[int, work.Unit]) -> Refused | None:
+    pending = sources(Move.REVISE)
+    touched = [unit for unit in units.values() if unit.state not in pending]
+    if not touched:
+        return None
+    names = [f"{unit.task_id!r} ({unit.state.value})" for unit in touched]
+    detail = "the file would alter tasks that are held or finished: " + ", ".join(names[:NAMES_SHOWN_MAX])
+    return Refused("plan_conflict", detail, extra={"tasks": [unit.task_id for unit in touched]})
+
+
+def _still_needed(file: PlanFile, pruned: Sequence[Row]) -> Generator[Step, list[Row], Refused | None]:
+    """Whether a task that would be pruned is one on which a remaining task depends."""
+    gone = {row[1] for row in pruned}
+    needed = {name for spec in file.tasks for name in spec.dependencies if name in gone}
+    if pruned:
+        in_file = {spec.task_id for spec in file.tasks}
+        rows = yield Fetch("find_needed", {"ids": [row[0] for row in pruned]})
+        needed |= {name for name, dependent in rows if dependent not in gone and dependent not in in_file}
+    if not needed:
+        return None
+    names = ", ".join(repr(name) for name in sorted(needed)[:NAMES_SHOWN_MAX])
+    return Refused("plan_conflict", f"remaining tasks depend on tasks that prune would remove: {names}")
+
+
+def _first_seq(file: PlanFile, lane: int) -> Generator[Step, list[Row], int]:
+    """Tasks that the file adds come after stored ones, unless the file holds those too and so says the order itself."""
+    rows = yield Fetch("find_last_seq", {"lane": lane})
+    count, last = rows[0]
+    if not count:
+        return 0
+    stored = yield Fetch("count_named_tasks", {"lane": lane, "names": sorted(spec.task_id for spec in file.tasks)})
+    return 0 if stored[0][0] == count else int(last) + 1
+
+
+def _insert(
+    context: Context, lane: int, file: PlanFile, fresh: Sequence[TaskSpec], known: dict[str, Known], positions: dict[str, int]
+) -> Generator[Step, list[Row], None]:
+    if not fresh:
+        return
+    specs = {spec.task_id: spec for spec in fresh}
+    order, _ = topological_order({spec.task_id: spec.dependencies for spec in fresh})
+    rows = yield Fetch("allocate_work", {"n": len(order)})
+    numbers = [row[0] for row in rows] if len(rows) == len(order) else range(rows[0][0], rows[0][0] + len(order))
+    for name, number in zip(order, sorted(numbers), strict=True):
+        spec = specs[name]
+        known[name] = Known(number, spec.state or State.WAITING, digest_of(spec))
+    works, tasks, edges, unmet, ready_count = [], [], [], [], 0
+    tally: dict[tuple[int, str], int] = {}
+    for name in order:
+        spec, number = specs[name], known[name].work
+        needs = [known[other] for other in dict.fromkeys(spec.dependencies)]
+        open_needs = [other for other in needs if other.state not in SATISFIED]
+        state = spec.state or (State.WAITING if open_needs else State.READY)
+        ready_count += state is State.READY
+        tally[lane, state.value] = tally.get((lane, state.value), 0) + 1
+        works.append(
+            {
+                "id": number,
+                "lane": lane,
+                "state": state.value,
+                "priority": spec.priority,
+                "seq": positions[name],
+                "waiting_on": len(open_needs),
+            }
+        )
+        tasks.append(
+            {
+                "work": number,
+                "lane": lane,
+                "task_id": name,
+                "policy": text_of(spec.policy),
+                "detail": spec.detail,
+                "digest": known[name].digest,
+                "seq": positions[name],
+                "made_at": context.now,
+            }
+        )
+        edges += [{"dependency": other.work, "dependent": number} for other in needs]
+        unmet += [{"dependency": other.work, "dependent": number} for other in open_needs]
+    yield Many("insert_work", works)
+    yield Many("insert_task", tasks)
+    if edges:
+        yield Many("insert_edge", edges)
+    if unmet:
+        yield Many("insert_unmet", unmet)
+    yield from write_tally(tally)
+    if ready_count:
+        context.ring(topic_of_plan(file.plan_id), ready_count)
+
+
+def _revise(
+    context: Context, changed: Sequence[TaskSpec], units: dict[int, work.Unit], known: dict[str, Known], positions: dict[str, int]
+) -> Generator[Step, list[Row], None]:
+    if not changed:
+        return
+    changes = Changes()
+    tasks, edges, unmet = [], [], []
+    for spec in changed:
+        unit = units[known[spec.task_id].work]
+        before = label(unit)
+        event = work.revise(unit, spec.priority, positions[spec.task_id], spec.policy)
+        needs = [known[other] for other in dict.fromkeys(spec.dependencies)]
+        open_needs = [other for other in needs if other.state not in SATISFIED]
+        work.rewire(unit, len(open_needs))
+        changes.note(before, unit, event)
+        tasks.append(
+            {
+                "work": unit.id,
+                "policy": text_of(spec.policy),
+                "detail": spec.detail,
+                "digest": digest_of(spec),
+                "seq": unit.seq,
+            }
+        )
+        edges += [{"dependency": other.work, "dependent": unit.id} for other in needs]
+        unmet += [{"dependency": other.work, "dependent": unit.id} for other in open_needs]
+    yield Many("update_task", tasks)
+    ids: list[dict[str, Any]] = [{"dependent": row["work"]} for row in tasks]
+    yield Many("delete_edges_of", ids)
+    yield Many("delete_unmet_of", ids)
+    if edges:
+        yield Many("insert_edge", edges)
+    if unmet:
+        yield Many("insert_unmet", unmet)
+    yield from write(context, changes)
+
+
+def delete_tasks(context: Context, ids: Sequence[int]) -> Generator[Step, list[Row], None]:
+    """Delete tasks and what belongs to them. Their hand-over records stay for a while, so that late answers are understood."""
+    counts = yield Fetch("count_states", {"ids": sorted(ids)})
+    rows = [{"work": id_} for id_ in sorted(ids)]
+    for statement in ("delete_edges_at", "delete_unmet_at", "delete_answers", "delete_events", "delete_task", "delete_work"):
+        yield Many(statement, rows)
+    yield Many("part_hand_overs", [{**row, "now": context.now} for row in rows])
+    yield from write_tally({(lane, state): -n for lane, state, n in counts})

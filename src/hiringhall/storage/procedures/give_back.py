@@ -1,0 +1,52 @@
+"""Take work back from workers: answers that did not arrive, and what a worker no longer names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hiringhall.domain import work
+from hiringhall.domain.lease import Cause
+from hiringhall.domain.lifecycle import State
+from hiringhall.domain.work import Unit
+from hiringhall.ports.store import Reconcile, Return
+from hiringhall.storage.procedure import Context, Fetch, Procedure
+from hiringhall.storage.procedures.units import Changes, label, lock_units, write
+
+
+def take_back(changes: Changes, unit: Unit, cause: Cause) -> None:
+    """Release a held unit on the holder's behalf."""
+    before = label(unit)
+    changes.note(before, unit, work.release(unit, unit.holder, cause))
+
+
+def give_back(context: Context, asks: Sequence[Return]) -> Procedure:
+    """Return hand-overs whose answers did not arrive, as far as they are still held so."""
+    units = yield from lock_units(ask.work for ask in asks)
+    changes = Changes()
+    outcomes = []
+    for ask in asks:
+        unit = units.get(ask.work)
+        still_held = unit is not None and work.may_settle(unit, ask.worker, ask.version, any_holder=False)
+        if unit is not None and still_held:
+            take_back(changes, unit, ask.cause)
+        outcomes.append(still_held)
+    yield from write(context, changes)
+    return outcomes
+
+
+def reconcile(context: Context, asks: Sequence[Reconcile]) -> Procedure:
+    """Take back what each worker holds, does not name, and was handed long enough before it spoke."""
+    outcomes = []
+    for ask in asks:
+        rows = yield Fetch("find_holds", {"workers": [ask.worker]})
+        units = yield from lock_units(row[0] for row in rows)
+        latest = context.now - ask.arrived_ms_ago - context.terms.answer_lost_after_ms
+        changes = Changes()
+        for unit in units.values():
+            names = {(unit.plan, unit.task_id, unit.handed_version), (unit.plan, unit.task_id, unit.version)}
+            held = unit.holder == ask.worker and unit.state is State.HELD
+            if held and (unit.handed_at or 0) <= latest and not names & ask.named:
+                take_back(changes, unit, Cause.ANSWER_LOST)
+        yield from write(context, changes)
+        outcomes.append(len(changes.events))
+    return outcomes

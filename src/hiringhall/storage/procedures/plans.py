@@ -1,0 +1,115 @@
+"""Whole plans: delete, pause, heal their edges, and forget what has been kept long enough."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from hiringhall.domain.lifecycle import State
+from hiringhall.domain.refusals import Refused
+from hiringhall.domain.topics import plan_lane, topic_of_plan
+from hiringhall.ports.store import DeletePlan, Forget, PausePlan, Swept, Unblock
+from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
+from hiringhall.storage.procedures.apply_plan import delete_tasks
+from hiringhall.storage.procedures.steer import tell_to_stop
+from hiringhall.storage.procedures.units import Changes, label, lock_units, write
+
+NAMES_SHOWN_MAX = 50
+UNBLOCK_LIMIT = 500
+
+
+def delete_plan(context: Context, asks: Sequence[DeletePlan]) -> Procedure:
+    """Remove plans. The plan is gone at once; the rows of its tasks are deleted in portions by `forget`."""
+    outcomes = []
+    for ask in asks:
+        outcomes.append((yield from _delete_plan(context, ask)))
+    return outcomes
+
+
+def _delete_plan(context: Context, ask: DeletePlan) -> Generator[Step, list[Row], bool | Refused]:
+    lanes = yield Fetch("lock_lane", {"key": plan_lane(ask.plan)})
+    if not lanes:
+        return False
+    rows = yield Fetch("find_held", {"lane": lanes[0][0]})
+    units = yield from lock_units(row[0] for row in rows)
+    held = [unit for unit in units.values() if unit.state is State.HELD and unit.holder is not None]
+    if held and not ask.force:
+        names = ", ".join(repr(unit.task_id) for unit in held[:NAMES_SHOWN_MAX])
+        return Refused("in_use", f"workers hold tasks of the plan: {names} (force=true deletes it all the same)")
+    for unit in held:
+        assert unit.holder is not None
+        yield from tell_to_stop(context, unit.holder, unit)
+    yield Many("delete_plan", [{"plan": ask.plan}])
+    yield Many("delete_lane", [{"lane": lanes[0][0]}])
+    yield Many("doom_lane", [{"lane": lanes[0][0]}])
+    return True
+
+
+def pause_plan(context: Context, asks: Sequence[PausePlan]) -> Procedure:
+    """Stop or go on handing out the tasks of plans; leases stay valid."""
+    outcomes = []
+    for ask in asks:
+        rows = yield Fetch("pause_lane", {"key": plan_lane(ask.plan), "paused": int(ask.paused)})
+        if rows and not ask.paused:
+            counts = yield Fetch("count_ready", {"lane": rows[0][0], "limit": 1_000})
+            if counts[0][0]:
+                context.ring(topic_of_plan(ask.plan), counts[0][0])
+        outcomes.append(bool(rows))
+    return outcomes
+
+
+def unblock(context: Context, asks: Sequence[Unblock]) -> Procedure:
+    """Close edges whose dependency is satisfied: what an apply that raced a settle left open."""
+    outcomes = []
+    for ask in asks:
+        since = None if ask.applied_within_ms is None else context.now - ask.applied_within_ms
+        rows = yield Fetch("find_blocked_in_vain", {"plan": ask.plan, "since": since, "limit": UNBLOCK_LIMIT})
+        dependencies = sorted({row[0] for row in rows})
+        units = yield from lock_units(dependencies)
+        changes = Changes()
+        for unit in units.values():
+            if unit.state in (State.DONE, State.SKIPPED):
+                changes.note(label(unit), unit, None)
+                changes.satisfied.append(unit.id)
+        yield from write(context, changes)
+        outcomes.append(Swept(len(rows), len(rows) == UNBLOCK_LIMIT))
+    return outcomes
+
+
+def forget(context: Context, asks: Sequence[Forget]) -> Procedure:
+    """Delete the rows of deleted plans, old hand-over records, workers long offline, and plans past their keeping."""
+    outcomes = []
+    for ask in asks:
+        changed = yield from _purge(context, ask.limit)
+        more = changed >= ask.limit
+        if ask.keep_plans_ms is not None:
+            changed += yield from _retire_plans(context, ask.keep_plans_ms, ask.limit)
+        for statement, kept_ms in (("delete_hand_overs", ask.keep_hand_overs_ms), ("delete_directives_before", 600_000)):
+            rows = yield Fetch(statement, {"before": context.now - kept_ms, "limit": ask.limit})
+            changed += len(rows)
+            more = more or len(rows) == ask.limit
+        rows = yield Fetch("delete_workers_offline", {"before": context.now - ask.keep_workers_ms, "limit": ask.limit})
+        if rows:
+            yield Many("delete_pulse", [{"worker": row[0]} for row in rows])
+        outcomes.append(Swept(changed + len(rows), more or len(rows) == ask.limit))
+    return outcomes
+
+
+def _purge(context: Context, limit: int) -> Generator[Step, list[Row], int]:
+    doomed = yield Fetch("find_doomed")
+    for (lane,) in doomed[:1]:
+        rows = yield Fetch("find_tasks_of_lane", {"lane": lane, "limit": limit})
+        if rows:
+            yield from delete_tasks(context, [row[0] for row in rows])
+            return len(rows)
+        yield Many("delete_tallies", [{"lane": lane}])
+        yield Many("spare_lane", [{"lane": lane}])
+    return 0
+
+
+def _retire_plans(context: Context, keep_ms: int, limit: int) -> Generator[Step, list[Row], int]:
+    """Note which plans are finished, and delete those that have been for long and still are."""
+    yield Many("note_finished_plans", [{"now": context.now, "limit": limit}])
+    rows = yield Fetch("find_retired_plans", {"before": context.now - keep_ms, "limit": 20})
+    for (plan,) in rows:
+        yield from _delete_plan(context, DeletePlan(plan))
+    return len(rows)

@@ -1,0 +1,158 @@
+"""Operators' verbs on single tasks and on whole plans."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from hiringhall.domain import work
+from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State
+from hiringhall.domain.names import unit_path
+from hiringhall.domain.refusals import Refused
+from hiringhall.domain.topics import topic_of
+from hiringhall.domain.work import Event, Unit
+from hiringhall.ports.store import RetryPlan, Steer
+from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
+from hiringhall.storage.procedures.units import Changes, label, load_missing, lock_units, view_of, write
+
+
+def steer(context: Context, asks: Sequence[Steer]) -> Procedure:
+    """Carry out each verb on its task."""
+    outcomes: list[Any] = []
+    for ask in asks:
+        rows = yield Fetch("find_task", {"plan": ask.plan, "task_id": ask.task_id})
+        details: dict[int, str] = {}
+        units = yield from lock_units((row[0] for row in rows), details)
+        if not units:
+            detail = f"there is no task {ask.task_id!r} in a plan {ask.plan!r}"
+            outcomes.append(Refused("not_found", detail, ask.task_id))
+            continue
+        (unit,) = units.values()
+        outcome = yield from _steer_one(context, ask, unit)
+        outcomes.append(outcome if isinstance(outcome, Refused) else view_of(unit, details[unit.id]))
+    return outcomes
+
+
+def _steer_one(context: Context, ask: Steer, unit: Unit) -> Generator[Step, list[Row], Refused | None]:
+    changes = Changes()
+    if ask.move is Move.RESET:
+        refused = yield from _reset(context, changes, unit, cascade=ask.cascade)
+        if refused is not None:
+            return refused
+    else:
+        before, holder = label(unit), unit.holder
+        event = _decide(ask, unit)
+        if isinstance(event, Refused):
+            return event
+        changes.note(before, unit, event)
+        if holder is not None and unit.holder is None:
+            yield from tell_to_stop(context, holder, unit)
+    yield from write(context, changes)
+    return None
+
+
+def _decide(ask: Steer, unit: Unit) -> Event | Refused:
+    match ask.move:
+        case Move.START:
+            return work.start(unit)
+        case Move.SKIP:
+            return work.skip(unit, force=ask.force)
+        case Move.CANCEL:
+            return work.cancel(unit)
+        case Move.RETRY:
+            return work.retry(unit)
+        case Move.RELEASE:
+            return work.take_back(unit)
+        case Move.REPRIORITISE:
+            assert ask.priority is not None, "reprioritise needs a priority"
+            return work.reprioritise(unit, ask.priority)
+        case _:
+            raise ValueError(f"{ask.move} is no operator's verb")
+
+
+def tell_to_stop(context: Context, worker: str, unit: Unit) -> Generator[Step, list[Row], None]:
+    """Tell the former holder, with whatever it asks next, that the unit is not its own any more."""
+    yield Many("insert_directive", [{"worker": worker, "target": unit_path(unit.plan, unit.task_id), "at": context.now}])
+    context.ring(topic_of(worker))
+
+
+def _reset(
+    context: Context, changes: Changes, unit: Unit, *, cascade: bool
+) -> Generator[Step, list[Row], Refused | None]:
+    """Make a finished unit pending again. Its pending dependents wait again; held or finished ones need `cascade`."""
+    affected = yield from _affected_by_reset(unit, cascade=cascade)
+    if isinstance(affected, Refused):
+        return affected
+    reopened: list[dict[str, int]] = []
+    for each, was_satisfied in affected:
+        before, holder = label(each), each.holder
+        if each.state is State.HELD:
+            event: Event | Refused = work.take_back(each)
+        elif each is unit or each.state in FINAL:
+            event = work.reset(each)
+        else:
+            continue
+        if isinstance(event, Refused):
+            return event
+        changes.note(before, each, event)
+        if holder is not None:
+            yield from tell_to_stop(context, holder, each)
+        if was_satisfied:
+            reopened.append({"dependency": each.id})
+    if reopened:
+        yield from _reopen_edges(changes, [row["dependency"] for row in reopened])
+    return None
+
+
+def _affected_by_reset(unit: Unit, *, cascade: bool) -> Generator[Step, list[Row], list[tuple[Unit, bool]] | Refused]:
+    """The unit and, with `cascade`, all that was built on it, each with whether it satisfied its dependents."""
+    if unit.state not in FINAL:
+        return [(unit, False)]
+    found = {unit.id: unit}
+    affected = [(unit, unit.state in SATISFIED)]
+    for each, was_satisfied in affected:  # grows while it is walked
+        if not was_satisfied:
+            continue
+        rows = yield Fetch("find_dependents", {"work": each.id})
+        units = yield from lock_units(row[0] for row in rows if row[0] not in found)
+        found.update(units)
+        touched = [one for one in units.values() if one.state is State.HELD or one.state in FINAL]
+        if touched and not cascade:
+            names = ", ".join(repr(one.task_id) for one in touched[:20])
+            detail = f"tasks that depend on {unit.task_id!r} are held or finished: {names} (cascade=true resets them too)"
+            return Refused("wrong_state", detail, unit.task_id)
+        affected.extend((one, one.state in SATISFIED) for one in touched)
+    return affected
+
+
+def _reopen_edges(changes: Changes, dependencies: Sequence[int]) -> Generator[Step, list[Row], None]:
+    rows = yield Fetch("reopen_edges", {"ids": sorted(dependencies)})
+    opened: dict[int, int] = {}
+    for (dependent,) in rows:
+        opened[dependent] = opened.get(dependent, 0) + 1
+    units = yield from load_missing(changes, opened)
+    for unit in units:
+        before = label(unit)
+        work.reopen_dependencies(unit, opened[unit.id])
+        changes.note(before, unit, None)
+
+
+def retry_plan(context: Context, asks: Sequence[RetryPlan]) -> Procedure:
+    """Retry every failed task of each plan."""
+    outcomes: list[int | None] = []
+    for ask in asks:
+        rows = yield Fetch("find_plan_lane", {"plan": ask.plan})
+        if not rows:
+            outcomes.append(None)
+            continue
+        failed = yield Fetch("find_failed", {"lane": rows[0][0]})
+        units = yield from lock_units(row[0] for row in failed)
+        changes = Changes()
+        for unit in units.values():
+            before = label(unit)
+            event = work.retry(unit)
+            if isinstance(event, Event):
+                changes.note(before, unit, event)
+        yield from write(context, changes)
+        outcomes.append(len(changes.events))
+    return outcomes

@@ -1,0 +1,120 @@
+"""Bounded background corrections: the pulse, silent workers, run limits, due retries, counts.
+
+Each judges units by the domain's arithmetic on rows that it has locked, so that a unit settled meanwhile is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from hiringhall.domain import work
+from hiringhall.domain.lease import ended_by, is_offline
+from hiringhall.domain.lifecycle import State
+from hiringhall.ports.store import Beat, FoldTallies, SweepRetries, SweepRunLimit, SweepSilent, Swept
+from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
+from hiringhall.storage.procedures.give_back import take_back
+from hiringhall.storage.procedures.units import Changes, label, lock_units, write
+from hiringhall.storage.procedures.workers import pulse_from
+
+
+def beat(context: Context, asks: Sequence[Beat]) -> Procedure:
+    """Write the pulse; after a time without one, what could not be heard counts as heard now."""
+    outcomes = []
+    for _ in asks:
+        rows = yield Fetch("beat", {"now": context.now, "deaf_before": context.now - context.terms.deaf_after_ms})
+        outcomes.append(bool(rows[0][0]))
+    return outcomes
+
+
+def sweep_silent(context: Context, asks: Sequence[SweepSilent]) -> Procedure:
+    """Take back what silent workers hold. Starts from their pulses and reads their holds by index."""
+    outcomes = []
+    for ask in asks:
+        heard_since = yield from _heard_since()
+        terms = context.terms
+        silent_for = min(terms.visibility_timeout_ms, 2 * terms.heartbeat_delay_ms) + terms.slack_ms
+        rows = yield Fetch("find_silent", {"before": context.now - silent_for, "limit": ask.limit})
+        pulses = {row[0]: pulse_from(row[1], row[2], row[3]) for row in rows}
+        holds = (yield Fetch("find_holds", {"workers": sorted(pulses)})) if pulses else []
+        orphans = (yield Fetch("find_orphans", {"limit": ask.limit})) if ask.orphans else []
+        changed = yield from _judge(context, [row[0] for row in (*holds, *orphans)], heard_since)
+        gone = [
+            {"worker": worker, "last_seen": pulse.last_seen}
+            for worker, pulse in pulses.items()
+            if is_offline(pulse, heard_since, context.now, terms)
+        ]
+        if gone:
+            yield Many("mark_offline", gone)
+        outcomes.append(Swept(changed, len(rows) == ask.limit and bool(gone)))
+    return outcomes
+
+
+def _judge(context: Context, ids: Sequence[int], heard_since: int) -> Generator[Step, list[Row], int]:
+    units = yield from lock_units(ids)
+    if not units:
+        return 0
+    holders = sorted({unit.holder for unit in units.values() if unit.holder is not None})
+    rows = yield Fetch("find_pulses", {"workers": holders})
+    fresh = {row[0]: pulse_from(row[1], row[2], row[3]) for row in rows}
+    changes = Changes()
+    for unit in units.values():
+        if unit.state is not State.HELD or unit.holder is None:
+            continue
+        cause = ended_by(fresh.get(unit.holder), unit.handed_at or 0, unit.run_until, heard_since, context.now, context.terms)
+        if cause is not None:
+            take_back(changes, unit, cause)
+    yield from write(context, changes)
+    return len(changes.events)
+
+
+def sweep_run_limit(context: Context, asks: Sequence[SweepRunLimit]) -> Procedure:
+    """Take back what was held past its run limit, however alive the holder is."""
+    outcomes = []
+    for ask in asks:
+        heard_since = yield from _heard_since()
+        due = context.terms.visibility_timeout_ms + context.terms.slack_ms
+        rows = yield Fetch("find_overrun", {"before": context.now - due, "limit": ask.limit})
+        changed = yield from _judge(context, [row[0] for row in rows], heard_since)
+        outcomes.append(Swept(changed, len(rows) == ask.limit and changed > 0))
+    return outcomes
+
+
+def sweep_retries(context: Context, asks: Sequence[SweepRetries]) -> Procedure:
+    """Make failed units ready whose retry is due."""
+    outcomes = []
+    for ask in asks:
+        rows = yield Fetch("find_retries", {"limit": ask.limit + 1})
+        due = [row[0] for row in rows[: ask.limit] if row[1] <= context.now]
+        later = [row[1] for row in rows if row[1] > context.now]
+        units = yield from lock_units(due)
+        changes = Changes()
+        for unit in units.values():
+            before = label(unit)
+            event = work.retry_due(unit, context.now)
+            if event is not None:
+                changes.note(before, unit, event)
+        yield from write(context, changes)
+        outcomes.append(Swept(len(changes.events), len(due) == ask.limit, later[0] - context.now if later else None))
+    return outcomes
+
+
+def fold_tallies(context: Context, asks: Sequence[FoldTallies]) -> Procedure:
+    """Replace the deltas of each count by their sum."""
+    outcomes = []
+    for ask in asks:
+        rows: Any = yield Fetch("find_unfolded", {"limit": ask.limit})
+        changed = 0
+        for lane, state in rows:
+            deltas = yield Fetch("delete_tally", {"lane": lane, "state": state})
+            changed += len(deltas)
+            total = sum(row[0] for row in deltas)
+            if total:
+                yield Many("insert_tally", [{"lane": lane, "state": state, "n": total}])
+        outcomes.append(Swept(changed))
+    return outcomes
+
+
+def _heard_since() -> Generator[Step, list[Row], int]:
+    rows = yield Fetch("find_heard_since")
+    return int(rows[0][0])

@@ -1,0 +1,117 @@
+"""Hand the next ready units of some lanes to workers."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from hiringhall.domain import work
+from hiringhall.domain.work import Unit
+from hiringhall.ports.store import Take, Taken, TaskView
+from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
+from hiringhall.storage.procedures.units import label, unit_from, view_of, write_tally
+
+
+def take(context: Context, asks: Sequence[Take]) -> Procedure:
+    """Serve the asks in order, each from the heads of its lanes merged by priority, sequence and id."""
+    takers = yield from _takers(asks)
+    replayed = yield from replay(asks)
+    hungry = [ask for ask in asks if ask.worker in takers and id(ask) not in replayed]
+    heads, details = yield from _heads(hungry)
+    given: list[tuple[Take, Unit]] = []
+    shares: dict[int, list[Unit]] = {}
+    for ask in hungry:
+        share = shares[id(ask)] = _share(ask, heads)
+        given.extend((ask, unit) for unit in share)
+    yield from _hold(context, given)
+    outcomes = []
+    for ask in asks:
+        views = replayed.get(id(ask)) or tuple(view_of(unit, details[unit.id]) for unit in shares.get(id(ask), ()))
+        outcomes.append(Taken(views, id(ask) in shares and not any(heads[lane] for lane in ask.lanes)))
+    return outcomes
+
+
+def _takers(asks: Sequence[Take]) -> Generator[Step, list[Row], set[str]]:
+    """The workers among those asking that may be given something."""
+    rows = yield Fetch("find_takers", {"workers": sorted({ask.worker for ask in asks})})
+    return {row[0] for row in rows}
+
+
+def replay(asks: Sequence[Take]) -> Generator[Step, list[Row], dict[int, tuple[TaskView, ...]]]:
+    """The hand-overs that asks with a key got before, as far as their workers still hold them so; by identity of the ask."""
+    found: dict[int, tuple[TaskView, ...]] = {}
+    for ask in asks:
+        if ask.key is not None:
+            rows = yield Fetch("find_keyed", {"key": ask.key, "worker": ask.worker})
+            if rows:
+                found[id(ask)] = tuple(view_of(unit_from(row), row[20]) for row in rows)
+    return found
+
+
+def _heads(asks: Sequence[Take]) -> Generator[Step, list[Row], tuple[dict[str, deque[Unit]], dict[int, str]]]:
+    """The first ready units of each lane, one more than the asks want, so that an empty lane is known to be empty."""
+    demand: Counter[str] = Counter()
+    for ask in asks:
+        for lane in ask.lanes:
+            demand[lane] += ask.limit
+    heads: dict[str, deque[Unit]] = {}
+    details: dict[int, str] = {}
+    for lane, wanted in sorted(demand.items()):
+        rows = yield Fetch("find_heads", {"lane": lane, "limit": wanted + 1})
+        heads[lane] = deque(unit_from(row) for row in rows)
+        details.update((row[0], row[20]) for row in rows)
+    return heads, details
+
+
+def _share(ask: Take, heads: dict[str, deque[Unit]]) -> list[Unit]:
+    share: list[Unit] = []
+    while len(share) < ask.limit:
+        queues = [heads[lane] for lane in ask.lanes if heads[lane]]
+        if not queues:
+            break
+        first = queues[0] if len(queues) == 1 else min(queues, key=lambda queue: (queue[0].priority, queue[0].seq, queue[0].id))
+        share.append(first.popleft())
+    return share
+
+
+def _hold(context: Context, given: Sequence[tuple[Take, Unit]]) -> Generator[Step, list[Row], None]:
+    if not given:
+        return
+    rows = yield FetchMany("find_version_floor", [{"worker": ask.worker, "task_id": unit.task_id} for ask, unit in given])
+    floors: dict[tuple[str, str], int] = {}
+    for (ask, unit), row in zip(given, rows, strict=True):
+        floors[ask.worker, unit.task_id] = row[0] or 0
+    tally: Counter[tuple[int, str]] = Counter()
+    held: list[dict[str, Any]] = []
+    hand_overs: list[dict[str, Any]] = []
+    for ask, unit in given:
+        tally[unit.lane, label(unit)] -= 1
+        floor = floors[ask.worker, unit.task_id]
+        cause = work.hold(unit, ask.worker, version_floor=floor, now=context.now, terms=context.terms, limited=ask.limited)
+        floors[ask.worker, unit.task_id] = unit.version
+        tally[unit.lane, label(unit)] += 1
+        held.append(
+            {
+                "id": unit.id,
+                "version": unit.version,
+                "holder": ask.worker,
+                "handed_at": unit.handed_at,
+                "run_until": unit.run_until,
+            }
+        )
+        hand_overs.append(
+            {
+                "worker": ask.worker,
+                "task_id": unit.task_id,
+                "version": unit.version,
+                "work": unit.id,
+                "plan": unit.plan,
+                "cause": cause.value,
+                "at": context.now,
+                "key": ask.key,
+            }
+        )
+    yield Many("hold_work", held)
+    yield Many("insert_hand_over", hand_overs)
+    yield from write_tally(tally)

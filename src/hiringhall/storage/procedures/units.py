@@ -1,0 +1,210 @@
+"""Units of work between rows and decisions: load and lock them, write back what changed, and what follows from it.
+
+A procedure locks units in ascending order of their ids, lets the domain decide on each, notes the events in `Changes`, and
+ends with `write`. Dependents have higher ids than what they depend on, so that locks are taken in one order everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from hiringhall.domain import work
+from hiringhall.domain.lease import Cause
+from hiringhall.domain.lifecycle import SATISFIED, State
+from hiringhall.domain.retry import Backoff, Policy
+from hiringhall.domain.topics import topic_of_plan
+from hiringhall.domain.work import Event, Unit
+from hiringhall.ports.store import TaskView
+from hiringhall.storage.procedure import Context, Fetch, Many, Row, Step
+
+_STATES: Final[dict[str, State]] = {state.value: state for state in State}
+_CAUSES: Final[dict[str, Cause]] = {cause.value: cause for cause in Cause}
+DEFAULT_POLICY: Final = Policy()
+
+
+@lru_cache(maxsize=1_024)
+def policy_of(text: str) -> Policy:
+    """A policy from its stored form."""
+    if not text:
+        return DEFAULT_POLICY
+    members = json.loads(text)
+    return Policy(**{**members, "backoff": Backoff(**members["backoff"])})
+
+
+@lru_cache(maxsize=1_024)
+def text_of(policy: Policy) -> str:
+    """The stored form of a policy; the default one is the empty text."""
+    if policy == DEFAULT_POLICY:
+        return ""
+    backoff = policy.backoff
+    members: dict[str, Any] = {
+        "on_failure": policy.on_failure,
+        "max_attempts": policy.max_attempts,
+        "backoff": {"base_seconds": backoff.base_seconds, "factor": backoff.factor, "max_seconds": backoff.max_seconds},
+        "max_abandoned": policy.max_abandoned,
+        "run_limit_ms": policy.run_limit_ms,
+    }
+    return json.dumps(members, separators=(",", ":"))
+
+
+def unit_from(row: Row) -> Unit:
+    """A unit from a row of `lock_units`."""
+    (id_, lane, plan, task_id, state, priority, seq, waiting_on, version, handed_version, started, holder, last_holder) = row[:13]
+    handed_at, run_until, retry_at, attempts, abandoned, cause, policy = row[13:20]
+    return Unit(
+        id_, lane, plan, task_id, _STATES[state], priority, seq, waiting_on, version, handed_version, bool(started), holder,
+        last_holder, handed_at, run_until, retry_at, attempts, abandoned, _CAUSES[cause], policy_of(policy),
+    )  # fmt: skip
+
+
+def view_of(unit: Unit, detail: str) -> TaskView:
+    """The unit as the wire shows it."""
+    return TaskView(unit.id, unit.plan, unit.task_id, unit.state, unit.started, unit.version, unit.priority, detail)
+
+
+def label(unit: Unit) -> str:
+    """The name under which a unit is counted: its state, or "retrying" if it failed and a retry is due."""
+    return "retrying" if unit.retry_at is not None else unit.state.value
+
+
+@dataclass(slots=True)
+class Changes:
+    """What the decisions of one procedure changed so far."""
+
+    units: dict[int, Unit] = field(default_factory=dict)
+    before: dict[int, str] = field(default_factory=dict)  # what each unit was counted as at first
+    events: list[Event] = field(default_factory=list)
+    satisfied: list[int] = field(default_factory=list)
+    failed: list[Unit] = field(default_factory=list)
+
+    def note(self, before: str, unit: Unit, event: Event | None) -> None:
+        """Remember that `unit`, which was counted as `before`, changed."""
+        self.units[unit.id] = unit
+        self.before.setdefault(unit.id, before)
+        if event is not None:
+            self.events.append(event)
+        if unit.state.value != before:
+            if unit.state in SATISFIED and before not in SATISFIED:
+                self.satisfied.append(unit.id)
+            if unit.failed_for_good and unit.policy.on_failure == "skip":
+                self.failed.append(unit)
+
+
+def lock_units(
+    ids: Iterable[int], details: dict[int, str] | None = None
+) -> Generator[Step, list[Row], dict[int, Unit]]:
+    """Load units by id, ascending; on PostgreSQL their rows stay locked until the transaction ends.
+
+    Units of deleted plans are left out. `details` receives the unchanging members of the tasks.
+    """
+    wanted = sorted(set(ids))
+    if not wanted:
+        return {}
+    rows = yield Fetch("lock_units", {"ids": wanted})
+    if details is not None:
+        details.update((row[0], row[20]) for row in rows)
+    return {row[0]: unit_from(row) for row in rows}
+
+
+def write(context: Context, changes: Changes) -> Generator[Step, list[Row], None]:
+    """Write everything that changed, and carry out what follows: skipped descendants, closed edges, counts, rings."""
+    while changes.failed or changes.satisfied:
+        if changes.failed:
+            yield from _skip_descendants(changes)
+        if changes.satisfied:
+            yield from _close_edges(changes)
+    if not changes.units:
+        return
+    yield Many("update_work", [_columns(unit) for unit in changes.units.values()])
+    tally: Counter[tuple[int, str]] = Counter()
+    for unit in changes.units.values():
+        before, after = changes.before[unit.id], label(unit)
+        if before != after:
+            tally[unit.lane, before] -= 1
+            tally[unit.lane, after] += 1
+            if unit.state is State.READY:
+                context.ring(topic_of_plan(unit.plan))
+    yield from write_events(context, changes.events)
+    yield from write_tally(tally)
+
+
+def write_events(context: Context, events: Sequence[Event]) -> Generator[Step, list[Row], None]:
+    """Append to the audit log."""
+    if events:
+        yield Many("insert_event", [_event_columns(event, context.now) for event in events])
+
+
+def write_tally(tally: Mapping[tuple[int, str], int]) -> Generator[Step, list[Row], None]:
+    """Append the changes of the counts."""
+    rows = [{"lane": lane, "state": state, "n": n} for (lane, state), n in sorted(tally.items()) if n]
+    if rows:
+        yield Many("insert_tally", rows)
+
+
+def _skip_descendants(changes: Changes) -> Generator[Step, list[Row], None]:
+    failed, changes.failed = changes.failed, []
+    for culprit in failed:
+        rows = yield Fetch("find_descendants", {"work": culprit.id})
+        units = yield from load_missing(changes, (row[0] for row in rows))
+        for unit in units:
+            if unit.state is State.WAITING:
+                before = label(unit)
+                changes.note(before, unit, work.skip_after_failure(unit, culprit.task_id))
+
+
+def _close_edges(changes: Changes) -> Generator[Step, list[Row], None]:
+    satisfied, changes.satisfied = changes.satisfied, []
+    rows = yield Fetch("close_edges", {"ids": sorted(satisfied)})
+    closed = Counter(row[0] for row in rows)
+    units = yield from load_missing(changes, closed)
+    for unit in units:
+        before = label(unit)
+        work.satisfy_dependencies(unit, closed[unit.id])
+        changes.note(before, unit, None)
+
+
+def load_missing(changes: Changes, ids: Iterable[int]) -> Generator[Step, list[Row], list[Unit]]:
+    """Units by id, ascending: those already changed as they stand, the others loaded and locked."""
+    wanted = sorted(set(ids))
+    loaded = yield from lock_units(id_ for id_ in wanted if id_ not in changes.units)
+    found = {**loaded, **changes.units}
+    return [found[id_] for id_ in wanted if id_ in found]
+
+
+def _columns(unit: Unit) -> dict[str, Any]:
+    return {
+        "id": unit.id,
+        "state": unit.state.value,
+        "priority": unit.priority,
+        "seq": unit.seq,
+        "waiting_on": unit.waiting_on,
+        "version": unit.version,
+        "handed_version": unit.handed_version,
+        "started": int(unit.started),
+        "holder": unit.holder,
+        "last_holder": unit.last_holder,
+        "handed_at": unit.handed_at,
+        "run_until": unit.run_until,
+        "retry_at": unit.retry_at,
+        "attempts": unit.attempts,
+        "abandoned": unit.abandoned,
+        "cause": unit.cause.value,
+    }
+
+
+def _event_columns(event: Event, now: int) -> dict[str, Any]:
+    return {
+        "work": event.work,
+        "version": event.version,
+        "move": event.move.value,
+        "state": event.state.value,
+        "worker": event.worker,
+        "cause": None if event.cause is None else event.cause.value,
+        "reason": None if event.reason is None else json.dumps(event.reason),
+        "at": now,
+    }

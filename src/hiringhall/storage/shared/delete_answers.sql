@@ -1,0 +1,2 @@
+-- Forget the idempotency records of a unit.
+DELETE FROM answer WHERE work = :work

@@ -1,0 +1,3 @@
+-- The worker answered for a unit that it was told to stop.
+DELETE FROM directive WHERE worker = :worker AND target = :target
+RETURNING target

@@ -1,0 +1,2 @@
+-- Forget what a worker was told.
+DELETE FROM directive WHERE worker = :worker

@@ -1,0 +1,2 @@
+-- Forget what a task depends on.
+DELETE FROM edge WHERE dependent = :dependent

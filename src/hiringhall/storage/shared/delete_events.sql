@@ -1,0 +1,2 @@
+-- Forget the audit log of a unit.
+DELETE FROM event WHERE work = :work

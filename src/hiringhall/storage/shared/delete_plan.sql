@@ -1,0 +1,2 @@
+-- Remove a plan.
+DELETE FROM plan WHERE id = :plan

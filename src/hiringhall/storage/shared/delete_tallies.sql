@@ -1,0 +1,2 @@
+-- Forget the counts of a lane.
+DELETE FROM tally WHERE lane = :lane

@@ -1,0 +1,2 @@
+-- Delete a task.
+DELETE FROM task WHERE work = :work

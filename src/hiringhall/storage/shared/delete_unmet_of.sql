@@ -1,0 +1,2 @@
+-- Forget the open dependencies of a task.
+DELETE FROM unmet WHERE dependent = :dependent

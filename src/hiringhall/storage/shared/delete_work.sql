@@ -1,0 +1,2 @@
+-- Delete a unit of work.
+DELETE FROM work WHERE id = :work

@@ -1,0 +1,3 @@
+-- Forget a worker.
+DELETE FROM worker WHERE key = :key
+RETURNING key

@@ -1,0 +1,2 @@
+-- The rows of this lane are to be deleted.
+INSERT INTO doomed (lane) VALUES (:lane)

@@ -1,0 +1,2 @@
+-- Lanes whose rows are to be deleted.
+SELECT lane FROM doomed ORDER BY lane LIMIT 10

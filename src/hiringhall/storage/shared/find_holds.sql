@@ -1,0 +1,2 @@
+-- What some workers hold, by index.
+SELECT id, holder FROM work WHERE holder {any:workers text} ORDER BY id

@@ -1,0 +1,2 @@
+-- When a unit was made.
+SELECT made_at FROM task WHERE work = :work

@@ -1,0 +1,2 @@
+-- One task depends on another.
+INSERT INTO edge (dependency, dependent) VALUES (:dependency, :dependent)

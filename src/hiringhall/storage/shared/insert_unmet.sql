@@ -1,0 +1,2 @@
+-- The dependency is open.
+INSERT INTO unmet (dependency, dependent) VALUES (:dependency, :dependent)

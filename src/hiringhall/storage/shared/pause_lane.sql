@@ -1,0 +1,3 @@
+-- Stop or go on handing out what is in a lane.
+UPDATE lane SET paused = :paused WHERE key = :key
+RETURNING id

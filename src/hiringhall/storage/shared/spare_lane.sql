@@ -1,0 +1,2 @@
+-- Nothing of this lane is left.
+DELETE FROM doomed WHERE lane = :lane
