@@ -13,6 +13,9 @@ from bench.processes import parent_of
 from tests.postgres_binaries import find_binaries
 from tests.postgres_server import DatabaseAdministrator, PostgresServer, clean_leftovers
 
+SETTINGS = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
+"""As on a machine that a server has for itself; whatever decides about durability stays as it is."""
+
 
 class Databases:
     """Makes databases on a running server and looks at it from outside."""
@@ -69,7 +72,7 @@ async def postgres(given_url: str | None, *, wanted: bool) -> AsyncIterator[Data
             yield None
             return
         await asyncio.to_thread(clean_leftovers)
-        server = await asyncio.to_thread(PostgresServer, binaries)
+        server = await asyncio.to_thread(PostgresServer, binaries, SETTINGS)
     url = given_url or (server.url if server else "")
     databases = Databases(url, *await look_at(url))
     try:

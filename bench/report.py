@@ -55,7 +55,8 @@ class Table:
     def text(self) -> str:
         """The table, its goals and its notes, in plain text."""
         parts = [f"== {self.name}: {self.title}", ""]
-        parts += grid(self.rows)
+        if self.rows:
+            parts += grid(self.rows)
         if self.goals:
             parts += ["", *grid([goal.row() for goal in self.goals])]
         parts += [f"  * {note}" for note in self.notes]

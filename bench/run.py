@@ -13,12 +13,9 @@ from pathlib import Path
 
 from bench.cores import pin_generator, shared_out
 from bench.databases import postgres
-from bench.halls import NotStarted
-from bench.load import LoadFailed
 from bench.machine import Machine, this_machine
 from bench.report import Table
 from bench.scenarios import AGAINST_OUTSIDE, SCENARIOS
-from bench.wires import Refused
 from bench.workshop import Lengths, Outside, Workshop
 
 METHOD = (
@@ -81,11 +78,10 @@ class Report:
 
 
 async def run(wish: Wish) -> int:
-    """Run the scenarios; 1 if one of them failed."""
+    """Run the scenarios; 1 if any part of them failed."""
     machine = this_machine(wish.data_folder)
     cores = shared_out()
     report = Report()
-    failed = []
     async with postgres(wish.postgres_url, wanted=not wish.without_postgres) as databases:
         workshop = Workshop(
             lengths=wish.asked_lengths,
@@ -99,27 +95,40 @@ async def run(wish: Wish) -> int:
             runs_halls=wish.runs_halls,
         )
         pin_generator(cores)
-        head = [*machine.lines(), f"postgres {databases.description if databases else 'none'}"]
-        head += [f"hall     {shlex.join(Path(word).name for word in wish.hall_command)}", f"cores    {cores.note()}"]
-        report.say("\n".join([*head, *(f"method   {line}" for line in METHOD), ""]))
+        report.say("\n".join([*machine.lines(), *lines_about(wish, workshop), ""]))
         if databases is None and wish.runs_halls:
             workshop.left_out.append("everything on PostgreSQL: none is installed, or --no-postgres was given")
         for name in wish.names:
-            if not wish.runs_halls and name not in AGAINST_OUTSIDE:
+            if wish.runs_halls or name in AGAINST_OUTSIDE:
+                await run_one(name, workshop, report)
+            else:
                 workshop.left_out.append(f"{name}: it starts halls of its own; give --beside")
-                continue
-            began_at = time.perf_counter()
-            try:
-                table = await SCENARIOS[name](workshop)
-            except (LoadFailed, NotStarted, Refused, ConnectionError) as error:
-                failed.append(name)
-                report.say(f"== {name}: FAILED after {time.perf_counter() - began_at:.0f} s: {error}\n")
-                continue
-            table.notes.append(f"took {time.perf_counter() - began_at:.0f} s")
-            report.tables.append(table)
-            report.say(table.text())
     left_out = [*workshop.left_out, *(f"{name}: not asked for" for name in SCENARIOS if name not in wish.names)]
-    left_out += [f"{name}: failed" for name in failed]
-    report.say("left out: " + ("; ".join(left_out) if left_out else "nothing"))
+    left_out += [f"FAILED {problem}" for problem in workshop.problems]
+    report.say("\n".join(["left out:", *(f"  * {each}" for each in left_out or ["nothing"])]))
     print(f"written to {report.write(wish.results, machine, left_out)}")
-    return 1 if failed else 0
+    return 1 if workshop.problems else 0
+
+
+async def run_one(name: str, workshop: Workshop, report: Report) -> None:
+    """One scenario, and its table as soon as it is there."""
+    began_at = time.perf_counter()
+    with workshop.attempt(name):
+        table = await SCENARIOS[name](workshop)
+        table.notes.append(f"took {time.perf_counter() - began_at:.0f} s")
+        report.tables.append(table)
+        report.say(table.text())
+
+
+def lines_about(wish: Wish, workshop: Workshop) -> list[str]:
+    """What was started and how it was measured."""
+    postgres_found = workshop.postgres.description if workshop.postgres else "none"
+    outside = wish.outside.target if wish.outside else None
+    lines = [f"postgres {postgres_found}"]
+    if wish.runs_halls:
+        lines.append(f"hall     {shlex.join(Path(word).name for word in wish.hall_command)}")
+    if outside is not None:
+        lines.append(
+            f"outside  {outside.address.host}:{outside.address.port}{outside.address.prefix}, wire {outside.wire}"
+        )
+    return [*lines, f"cores    {workshop.cores.note()}", *(f"method   {line}" for line in METHOD)]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.cores import Cores
 from bench.databases import Databases
-from bench.halls import running_hall
+from bench.halls import NotStarted, running_hall
+from bench.load import LoadFailed
 from bench.targets import Target
+from bench.wires import Refused
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,15 @@ class Workshop:
     outside: Outside | None = None
     runs_halls: bool = True
     left_out: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def attempt(self, what: str) -> Iterator[None]:
+        """Do a part of a scenario; if a server refuses or fails, note it and let the other parts go on."""
+        try:
+            yield
+        except (LoadFailed, NotStarted, Refused, ConnectionError) as error:
+            self.problems.append(f"{what}: {error}")
 
     @property
     def databases(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -90,8 +91,9 @@ class DatabaseAdministrator:
 class PostgresServer:
     """One server process with data of its own. `start`, `stop` and `restart` keep the port and the data."""
 
-    def __init__(self, binaries: Path) -> None:
+    def __init__(self, binaries: Path, settings: Mapping[str, str] | None = None) -> None:
         self.binaries = binaries
+        self.settings = {**SETTINGS, **(settings or {})}
         self.account = _unprivileged_account()
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=HOME))
         self.data = self.folder / "data"
@@ -153,7 +155,7 @@ class PostgresServer:
         self._owned.close()
 
     def _launch(self) -> None:
-        options = {**SETTINGS, "port": str(self.port), "unix_socket_directories": str(self.folder)}
+        options = {**self.settings, "port": str(self.port), "unix_socket_directories": str(self.folder)}
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         command = [str(self.binaries / "postgres"), "-D", str(self.data), *words]
         self.log.unlink(missing_ok=True)

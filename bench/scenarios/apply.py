@@ -59,29 +59,38 @@ async def observe(target: Target, lengths: Lengths) -> Observed:
 async def measure(workshop: Workshop) -> Table:
     """On each database."""
     lengths = workshop.lengths
-    rows: list[Row] = []
-    goals: list[Goal] = []
-    for database in workshop.databases:
-        async with workshop.hall(database) as target:
-            observed = await observe(target, lengths)
-        seconds = middle(observed.apply_seconds)
-        meanwhile = observed.claims_meanwhile
-        rows.append(
-            {
-                "server": database,
-                "tasks": lengths.apply_tasks,
-                "applies": len(observed.apply_seconds),
-                "apply s (median)": seconds,
-                "longest": max(observed.apply_seconds),
-                "claims between: p50 ms": p50_ms(observed.claims_between),
-                "p99": p99_ms(observed.claims_between),
-                "claims meanwhile": len(meanwhile),
-                "p50 ms": p50_ms(meanwhile) if meanwhile else None,
-                "p99 ": p99_ms(meanwhile) if meanwhile else None,
-            }
-        )
-        p99 = p99_ms(meanwhile) if meanwhile else None
-        goals.append(Goal(f"{database}: apply {lengths.apply_tasks:,} tasks", APPLY_SECONDS, seconds, "s"))
-        goals.append(Goal(f"{database}: other claims' p99 meanwhile", CLAIM_P99_MS, p99, "ms"))
     title = f"applying a plan of {lengths.apply_tasks:,} tasks (every 11th needs ten) while {WORKERS} workers claim"
-    return Table("apply", title, rows, goals)
+    table = Table("apply", title)
+    for database in workshop.databases:
+        with workshop.attempt(f"apply, {database}"):
+            async with workshop.hall(database) as target:
+                observed = await observe(target, lengths)
+            table.rows.append(row_of(database, lengths.apply_tasks, observed))
+            table.goals += goals_of(database, lengths.apply_tasks, observed)
+    return table
+
+
+def row_of(database: str, tasks: int, observed: Observed) -> Row:
+    """A line of the table."""
+    meanwhile = observed.claims_meanwhile
+    return {
+        "server": database,
+        "tasks": tasks,
+        "applies": len(observed.apply_seconds),
+        "apply s (median)": middle(observed.apply_seconds),
+        "longest": max(observed.apply_seconds),
+        "claims between: p50 ms": p50_ms(observed.claims_between),
+        "p99": p99_ms(observed.claims_between),
+        "claims meanwhile": len(meanwhile),
+        "p50 ms": p50_ms(meanwhile) if meanwhile else None,
+        "p99 ": p99_ms(meanwhile) if meanwhile else None,
+    }
+
+
+def goals_of(database: str, tasks: int, observed: Observed) -> list[Goal]:
+    """The promises about applying a plan."""
+    p99 = p99_ms(observed.claims_meanwhile) if observed.claims_meanwhile else None
+    return [
+        Goal(f"{database}: apply {tasks:,} tasks", APPLY_SECONDS, middle(observed.apply_seconds), "s"),
+        Goal(f"{database}: other claims' p99 meanwhile", CLAIM_P99_MS, p99, "ms"),
+    ]

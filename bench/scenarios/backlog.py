@@ -125,6 +125,12 @@ def rows_of(database: str, stocks: Sequence[Stock]) -> list[Row]:
     return rows
 
 
+def goal_of(database: str, smallest: Stock, biggest: Stock) -> Goal:
+    """The promise about cost and backlog."""
+    promise = f"{database}, {biggest.shape}: CPU of a claim at {biggest.tasks:,} tasks over {smallest.tasks:,}"
+    return Goal(promise, TIMES_SMALLEST, total_us(biggest) / total_us(smallest), "times")
+
+
 def total_us(stock: Stock) -> float:
     """CPU of a claim, the database's included."""
     return middle(stock.server_us) + middle(stock.database_us)
@@ -136,13 +142,10 @@ async def measure(workshop: Workshop) -> Table:
     goals: list[Goal] = []
     for shape in workshop.lengths.backlog_shapes:
         for database in workshop.databases:
-            found = rows_of(database, await compare(workshop, database, shape))
-            rows += found
-            last = found[-1]
-            promise = f"{database}, {shape}: CPU of a claim at {last['tasks']:,} tasks over {found[0]['tasks']:,}"
-            ratio = last["× smallest: CPU"]
-            assert isinstance(ratio, float)
-            goals.append(Goal(promise, TIMES_SMALLEST, ratio, "times"))
+            with workshop.attempt(f"backlog, {database}, {shape}"):
+                stocks = await compare(workshop, database, shape)
+                rows += rows_of(database, stocks)
+                goals.append(goal_of(database, stocks[0], stocks[-1]))
     notes = [
         f"{WORKERS} workers claim in bursts, then complete what they hold; the first round only warms up",
         "each size has a hall and a database of its own; rounds go from size to size",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.figures import middle
 from bench.report import Table
 from bench.scenarios.rounds import Arrangement, run_rounds
 from bench.workshop import Workshop
@@ -15,6 +16,6 @@ async def measure(workshop: Workshop) -> Table:
         await run_rounds(arrangements, workshop.lengths)
     rows = []
     for each in arrangements:
-        generator_us = 1e6 * each.rounds[0].spent.own_seconds / each.rounds[0].pairs
+        generator_us = middle(1e6 * measured.spent.own_seconds / measured.pairs for measured in each.rounds)
         rows.append({**each.row(), "generator µs/pair": generator_us})
     return Table("ceiling", "what the load generator can do (claim + complete against plain dicts, no disk)", rows)

@@ -123,9 +123,10 @@ async def measure(workshop: Workshop) -> Table:
         workshop.left_out.append(f"parked: only {count:,} of {wanted:,} claims, by the limit of open files (ulimit -n)")
     table = Table("parked", f"{count:,} parked claims, each by a worker and over a connection of its own")
     for database in workshop.databases:
-        rows, goals, notes = await park(workshop, database, count)
-        table.rows += rows
-        table.goals += goals
-        table.notes += notes
+        with workshop.attempt(f"parked, {database}"):
+            rows, goals, notes = await park(workshop, database, count)
+            table.rows += rows
+            table.goals += goals
+            table.notes += notes
     table.notes.append("KiB each: growth since the start; of it the claim: since all were connected and registered")
     return table

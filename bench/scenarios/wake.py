@@ -164,7 +164,10 @@ async def measure(workshop: Workshop) -> Table:
             ways.append(Way("2 × postgres", "add at the other", lambda n: by_enqueue(one, other, "wake", n), rounds))
         if workshop.outside is not None:
             ways += outside_ways(workshop, min(rounds, OUTSIDE_ROUNDS))
-        rows = [row_of(way, await way.run(way.rounds)) for way in ways]
+        rows = []
+        for way in ways:
+            with workshop.attempt(f"wake, {way.server}, {way.how}"):
+                rows.append(row_of(way, await way.run(way.rounds)))
     title = "from the request that makes a task ready to a parked claim's answer"
     return Table("wake", title, rows, goals_of(rows), notes)
 

@@ -1,0 +1,149 @@
+"""The hall's HTTP front over handlers that decode, check the token and encode as the hall does, and store nothing."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import secrets
+import socket
+
+import msgspec
+import uvicorn
+import uvloop
+
+from bench.memory_server import ClaimBody, SettleBody, TaskReply
+from bench.memory_store import Task
+from hiringhall.asgi.hot_front import front_class
+from hiringhall.wire.exchange import Exchange, Handler, Reply, Route
+
+BODY_LIMIT_BYTES = 1024 * 1024
+BACKLOG = 4096
+HEADERS = ((b"content-type", b"application/json"), (b"cache-control", b"no-store"))
+
+encode = msgspec.json.Encoder().encode
+decode_claim = msgspec.json.Decoder(ClaimBody).decode
+decode_settle = msgspec.json.Decoder(SettleBody).decode
+
+
+class NoopHandlers:
+    """Answers every claim with a task and every complete with that task done."""
+
+    def __init__(self, bootstrap: bytes) -> None:
+        self.bootstrap = b"Bearer " + bootstrap
+        self.holders: dict[bytes, str] = {}
+        self.numbers = itertools.count()
+
+    def register(self, exchange: Exchange) -> None:
+        """Mint a worker."""
+        if exchange.request.header(b"authorization") != self.bootstrap:
+            exchange.answer(Reply(401, b"{}", HEADERS))
+            return
+        worker_id, token = f"w-{secrets.token_urlsafe(9)}", secrets.token_urlsafe(32)
+        self.holders[b"Bearer " + token.encode()] = worker_id
+        exchange.answer(Reply(201, encode({"worker_id": worker_id, "token": token}), HEADERS))
+
+    def claim(self, exchange: Exchange) -> None:
+        """Make a task up."""
+        request = exchange.request
+        ask = decode_claim(request.body)
+        if self.holders.get(request.header(b"authorization") or b"") != ask.worker_id:
+            exchange.answer(Reply(401, b"{}", HEADERS))
+            return
+        task = example(f"noop-{next(self.numbers)}", ask.plan_id, "CLAIMED", 2)
+        exchange.answer(Reply(200, encode(TaskReply(task)), HEADERS))
+
+    def complete(self, exchange: Exchange) -> None:
+        """Believe it."""
+        request = exchange.request
+        ask = decode_settle(request.body)
+        if self.holders.get(request.header(b"authorization") or b"") != ask.worker_id:
+            exchange.answer(Reply(401, b"{}", HEADERS))
+            return
+        task = example(request.path.split(b"/")[2].decode(), "noop", "DONE", ask.version + 1)
+        exchange.answer(Reply(200, encode(TaskReply(task)), HEADERS))
+
+
+def example(task_id: str, plan_id: str, status: str, version: int) -> Task:
+    """A task of the size that the scenarios use."""
+    return Task(
+        id=task_id,
+        plan_id=plan_id,
+        status=status,
+        version=version,
+        description="Load test task: reads one file, changes one function, runs one test.",
+        key_files=["bench/example.py"],
+        acceptance_criteria=["the entry point runs"],
+        test_steps=["pytest -q"],
+        prd_requirement="Day 4 deliverable",
+    )
+
+
+class NoopRouter:
+    """The three routes of a pair."""
+
+    def __init__(self, handlers: NoopHandlers) -> None:
+        self.claim = route(handlers.claim)
+        self.complete = route(handlers.complete)
+        self.register = route(handlers.register)
+
+    def match(self, method: bytes, path: bytes) -> Route | None:
+        """The route of a POST."""
+        if method != b"POST":
+            return None
+        if path == b"/tasks/claim":
+            return self.claim
+        if path.startswith(b"/tasks/") and path.endswith(b"/complete"):
+            return self.complete
+        return self.register if path == b"/workers/register" else None
+
+
+def route(handler: Handler) -> Route:
+    """A handler with the hall's own limit."""
+    return Route(handler, BODY_LIMIT_BYTES, Reply(204))
+
+
+async def nothing_else(scope: dict[str, object], _receive: object, _send: object) -> None:
+    """The ASGI application behind the front: there is none."""
+    raise LookupError(f"the no-op server has no {scope['type']} route")
+
+
+class NoopServer(uvicorn.Server):
+    """Says where it listens."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then print the line that a hall prints."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            host, port = listener.getsockname()
+            print(f"hall: ready on http://{host}:{port}", flush=True)
+
+
+async def serve(host: str, port: int) -> None:
+    """Listen until the process is ended."""
+    router = NoopRouter(NoopHandlers(os.environ.get("HALL_BOOTSTRAP_TOKEN", "bootstrap").encode()))
+    config = uvicorn.Config(
+        nothing_else,
+        http=front_class(router),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+    )
+    listener = socket.create_server((host, port), backlog=BACKLOG)
+    await NoopServer(config).serve([listener])
+
+
+def main() -> None:
+    """`serve --host H --port P`, as a hall's own command line; `--data` has nothing to keep here."""
+    parser = argparse.ArgumentParser(prog="python -m bench.noop_server")
+    parser.add_argument("serve", choices=["serve"])
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--data", help="accepted and unused: nothing is stored")
+    asked = parser.parse_args()
+    uvloop.run(serve(asked.host, asked.port))
+
+
+if __name__ == "__main__":
+    main()
