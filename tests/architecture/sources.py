@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import subprocess
 import tokenize
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = Path("src/hiringhall")
-NOT_OURS = {".git", ".venv", "build", "dist", "node_modules", "__pycache__"}
+DOTTED_AND_OURS = {".ci", ".github", ".gitignore"}
+BUILT = {"build", "dist", "__pycache__", "node_modules"}
 
 
 class Remark(NamedTuple):
@@ -26,18 +28,7 @@ class Remark(NamedTuple):
 @cache
 def files() -> tuple[Path, ...]:
     """Every file that is, or is about to be, part of the repository, relative to its root."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if listed.returncode == 0:
-        names = [Path(name) for name in listed.stdout.splitlines()]
-    else:
-        names = [path.relative_to(ROOT) for path in ROOT.rglob("*") if not NOT_OURS & set(path.parts)]
-    return tuple(sorted({name for name in names if (ROOT / name).is_file()}))
+    return tuple(sorted({name for name in _known_to_git() or _found_in_folders() if (ROOT / name).is_file()}))
 
 
 def python_files(*folders: str) -> list[Path]:
@@ -91,3 +82,27 @@ def words_of_code(path: Path) -> Iterator[Remark]:
 
 def _tokens(path: Path) -> list[tokenize.TokenInfo]:
     return list(tokenize.generate_tokens(io.StringIO(text(path)).readline))
+
+
+def _known_to_git() -> list[Path]:
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return []
+    return [Path(name) for name in listed.stdout.splitlines()]
+
+
+def _found_in_folders() -> list[Path]:
+    """The files of a copy without git: all but what is hidden or built."""
+    found = []
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [
+            name for name in folders if name not in BUILT and not name.endswith(".egg-info") and _is_shown(name)
+        ]
+        found += [(Path(folder) / name).relative_to(ROOT) for name in names if _is_shown(name)]
+    return found
+
+
+def _is_shown(name: str) -> bool:
+    return not name.startswith(".") or name in DOTTED_AND_OURS
