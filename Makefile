@@ -44,9 +44,9 @@ format: $(INSTALLED) ## format the code and mend what the linter can
 	@$(VENV)/bin/ruff check --fix-only --quiet .
 	@$(VENV)/bin/ruff format --quiet .
 
-lock: $(INSTALLED) ## pin the newest permitted versions in requirements/dev.lock
-	@CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/bin/pip-compile --quiet --upgrade --extra dev --strip-extras --no-annotate \
-		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file requirements/dev.lock pyproject.toml
+lock: $(INSTALLED) ## pin the dependencies in requirements/dev.lock (UPGRADE=1: the newest permitted)
+	@$(VENV)/bin/pip-compile --quiet $(if $(UPGRADE),--upgrade) --extra dev --strip-extras --no-header --no-annotate --no-emit-options \
+		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements/dev.lock pyproject.toml
 
 clean: ## remove the environment and everything built
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

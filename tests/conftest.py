@@ -34,6 +34,12 @@ def postgres_binaries() -> Path:
 
 
 @pytest.fixture(scope="session")
+def fault_rounds() -> int:
+    """How often a fault is repeated: a few times among all tests, more often with `make faults`."""
+    return int(os.environ.get("HALL_TEST_ROUNDS", "3"))
+
+
+@pytest.fixture(scope="session")
 def python_312() -> Path:
     """An interpreter on which the published clients can be installed."""
     return find_python(oldest=(3, 12), newest=(3, 13)) or missing("Python 3.12", "install python3.12 with venv")
