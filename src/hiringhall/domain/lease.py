@@ -63,6 +63,16 @@ class Terms:
         return 3 * self.sweep_interval_ms + 1_000
 
     @property
+    def silent_after_ms(self) -> int:
+        """Nobody who was heard within this time can have lost a lease by silence."""
+        return min(self.visibility_timeout_ms, 2 * self.heartbeat_delay_ms) + self.slack_ms
+
+    @property
+    def overrun_after_ms(self) -> int:
+        """Nothing whose run limit passed within this time can have lost its lease by it."""
+        return self.visibility_timeout_ms + self.slack_ms
+
+    @property
     def answer_lost_after_ms(self) -> int:
         """What a worker holds but does not name is lost once it was handed over this long ago: min(10 s, timeout / 2)."""
         return min(10_000, self.visibility_timeout_ms // 2)
@@ -91,7 +101,12 @@ def offline_after_ms(pulse: Pulse, terms: Terms) -> int:
 
 def may_be_silent(pulse: Pulse, now: int, terms: Terms) -> bool:
     """Whether the worker has been silent for so long that its holds are worth a look, whatever its heartbeat gaps."""
-    return now > pulse.last_seen + min(terms.visibility_timeout_ms, 2 * terms.heartbeat_delay_ms) + terms.slack_ms
+    return pulse.last_seen < now - terms.silent_after_ms
+
+
+def may_overrun(run_until: int, now: int, terms: Terms) -> bool:
+    """Whether the run limit passed so long ago that the lease may have ended by it."""
+    return run_until < now - terms.overrun_after_ms
 
 
 def was_deaf(pulse_at: int, now: int, terms: Terms) -> bool:

@@ -215,7 +215,17 @@ class RemoveWorker:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """Write the hall's pulse. Outcome: True if the hall had been deaf, so that `heard_since` became now."""
+    """Write the hall's pulse. Outcome: Beaten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beaten:
+    """What is due. `deaf`: the hall could not hear until now, so that `heard_since` became now."""
+
+    deaf: bool
+    silent_due: bool  # somebody has been silent for so long that SweepSilent may find something
+    overrun_due: bool  # something has been held for so long that SweepRunLimit may find something
+    retry_in_ms: int | None  # until the next retry is due; 0 if one is
 
 
 @dataclass(frozen=True, slots=True)

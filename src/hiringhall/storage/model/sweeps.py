@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from hiringhall.domain import work
-from hiringhall.domain.lease import Cause, ended_by, is_offline, may_be_silent, was_deaf
+from hiringhall.domain.lease import Cause, ended_by, is_offline, may_be_silent, may_overrun, was_deaf
 from hiringhall.domain.lifecycle import SATISFIED
 from hiringhall.domain.work import Unit
-from hiringhall.ports.store import Beat, FoldTallies, Forget, SweepRetries, SweepRunLimit, SweepSilent, Swept, Unblock
+from hiringhall.ports.store import Beat, Beaten, FoldTallies, Forget, SweepRetries, SweepRunLimit, SweepSilent, Swept, Unblock
 from hiringhall.storage.model.hall import Hall
 from hiringhall.storage.model.plans import remove
 
 DIRECTIVE_MS_MAX = 10 * 60_000
 
 
-def beat(hall: Hall, _ask: Beat) -> bool:
+def beat(hall: Hall, _ask: Beat) -> Beaten:
     """Write the hall's pulse; after a time in which the hall could not hear, silence counts from now."""
     deaf = was_deaf(hall.pulse_at, hall.now, hall.terms)
     hall.pulse_at = hall.now
     if deaf:
         hall.heard_since = hall.now
-    return deaf
+    now, terms = hall.now, hall.terms
+    retries = [unit.retry_at for unit in hall.units() if unit.retry_at is not None]
+    return Beaten(
+        deaf,
+        any(not worker.offline and may_be_silent(worker.pulse, now, terms) for worker in hall.workers.values()),
+        any(unit.run_until is not None and may_overrun(unit.run_until, now, terms) for unit in hall.units()),
+        max(0, min(retries) - now) if retries else None,
+    )
 
 
 def sweep_silent(hall: Hall, _ask: SweepSilent) -> Swept:
@@ -35,10 +42,9 @@ def sweep_silent(hall: Hall, _ask: SweepSilent) -> Swept:
 
 def sweep_run_limit(hall: Hall, _ask: SweepRunLimit) -> Swept:
     """Take back what was held longer than its run limit allows."""
-    due = hall.terms.visibility_timeout_ms + hall.terms.slack_ms
-    return _take_back(
-        hall, [unit for unit in hall.units() if unit.run_until is not None and hall.now > unit.run_until + due]
-    )
+    now, terms = hall.now, hall.terms
+    overrun = [u for u in hall.units() if u.run_until is not None and may_overrun(u.run_until, now, terms)]
+    return _take_back(hall, overrun)
 
 
 def _take_back(hall: Hall, units: list[Unit]) -> Swept:

@@ -9,9 +9,9 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from hiringhall.domain import work
-from hiringhall.domain.lease import ended_by, is_offline
+from hiringhall.domain.lease import Pulse, ended_by, is_offline, may_be_silent, may_overrun
 from hiringhall.domain.lifecycle import State
-from hiringhall.ports.store import Beat, FoldTallies, SweepRetries, SweepRunLimit, SweepSilent, Swept
+from hiringhall.ports.store import Beat, Beaten, FoldTallies, SweepRetries, SweepRunLimit, SweepSilent, Swept
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.give_back import take_back
 from hiringhall.storage.procedures.units import Changes, label, lock_units, write
@@ -22,8 +22,17 @@ def beat(context: Context, asks: Sequence[Beat]) -> Procedure:
     """Write the pulse; after a time without one, what could not be heard counts as heard now."""
     outcomes = []
     for _ in asks:
-        rows = yield Fetch("beat", {"now": context.now, "deaf_before": context.now - context.terms.deaf_after_ms})
-        outcomes.append(bool(rows[0][0]))
+        now, terms = context.now, context.terms
+        rows = yield Fetch("beat", {"now": now, "deaf_before": now - terms.deaf_after_ms})
+        deaf, last_seen, run_until, retry_at = rows[0]
+        outcomes.append(
+            Beaten(
+                bool(deaf),
+                last_seen is not None and may_be_silent(Pulse(last_seen), now, terms),
+                run_until is not None and may_overrun(run_until, now, terms),
+                None if retry_at is None else max(0, retry_at - now),
+            )
+        )
     return outcomes
 
 
@@ -33,8 +42,7 @@ def sweep_silent(context: Context, asks: Sequence[SweepSilent]) -> Procedure:
     for ask in asks:
         heard_since = yield from _heard_since()
         terms = context.terms
-        silent_for = min(terms.visibility_timeout_ms, 2 * terms.heartbeat_delay_ms) + terms.slack_ms
-        rows = yield Fetch("find_silent", {"before": context.now - silent_for, "limit": ask.limit})
+        rows = yield Fetch("find_silent", {"before": context.now - terms.silent_after_ms, "limit": ask.limit})
         pulses = {row[0]: pulse_from(row[1], row[2], row[3]) for row in rows}
         holds = (yield Fetch("find_holds", {"workers": sorted(pulses)})) if pulses else []
         orphans = (yield Fetch("find_orphans", {"limit": ask.limit})) if ask.orphans else []
@@ -73,8 +81,7 @@ def sweep_run_limit(context: Context, asks: Sequence[SweepRunLimit]) -> Procedur
     outcomes = []
     for ask in asks:
         heard_since = yield from _heard_since()
-        due = context.terms.visibility_timeout_ms + context.terms.slack_ms
-        rows = yield Fetch("find_overrun", {"before": context.now - due, "limit": ask.limit})
+        rows = yield Fetch("find_overrun", {"before": context.now - context.terms.overrun_after_ms, "limit": ask.limit})
         changed = yield from _judge(context, [row[0] for row in rows], heard_since)
         outcomes.append(Swept(changed, len(rows) == ask.limit and changed > 0))
     return outcomes

@@ -1,0 +1,87 @@
+"""Makes the sweeps: jittered, one at a time, through the same coalescer as everybody else's asks.
+
+A pass that fails because the database is away is forgotten; the next one finds the same work. A pass that says that there is
+more to do is repeated at once. Retries that are due before the next pulse are rung by a timer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+from typing import Protocol
+
+from hiringhall.domain.lease import Terms
+from hiringhall.ports.store import Ask, Beat, Beaten, StoreUnavailable, SweepRetries, Swept
+from hiringhall.sweepers.sweeper import Sweeper, due_after, pulse_interval_seconds, tidying
+
+log = logging.getLogger("hiringhall.sweepers")
+
+
+class Committer(Protocol):
+    """What a sweep needs of the coalescer."""
+
+    async def one(self, ask: Ask) -> object:
+        """Commit one ask and return its outcome."""
+        ...
+
+
+class SweepRunner:
+    """Runs all sweeps in the background from `start` until `stop`."""
+
+    def __init__(self, committer: Committer, terms: Terms, *, keep_plans_ms: int | None = None, seed: int | None = None) -> None:
+        self._committer = committer
+        self._terms = terms
+        self._sweepers = tidying(keep_plans_ms=keep_plans_ms)
+        self._random = random.Random(seed)
+        self._tasks: list[asyncio.Task[None]] = []
+        self.swept: dict[str, int] = {}
+
+    def start(self) -> None:
+        """Begin; needs a running event loop."""
+        self._tasks = [asyncio.create_task(self._pulse(), name="sweep-pulse")]
+        self._tasks += [asyncio.create_task(self._repeat(each), name=f"sweep-{each.name}") for each in self._sweepers]
+
+    async def stop(self) -> None:
+        """End; a pass under way is not waited for, since the store finishes or forgets it as a whole."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _pulse(self) -> None:
+        interval_seconds = pulse_interval_seconds(self._terms)
+        while True:
+            beaten = await self._put("pulse", Beat())
+            if isinstance(beaten, Beaten):
+                for name, ask in due_after(beaten):
+                    await self._sweep(name, ask)
+                retry_in_ms = beaten.retry_in_ms
+                if retry_in_ms and retry_in_ms < interval_seconds * 1000:
+                    await asyncio.sleep(retry_in_ms / 1000)
+                    await self._sweep("retries", SweepRetries())
+            await asyncio.sleep(interval_seconds * self._random.uniform(0.8, 1.0))
+
+    async def _repeat(self, sweeper: Sweeper) -> None:
+        while True:
+            await asyncio.sleep(sweeper.interval_seconds * self._random.uniform(0.5, 1.0))
+            await self._sweep(sweeper.name, sweeper.ask())
+
+    async def _sweep(self, name: str, ask: Ask) -> None:
+        more = True
+        while more:
+            swept = await self._put(name, ask)
+            more = isinstance(swept, Swept) and swept.more
+
+    async def _put(self, name: str, ask: Ask) -> object:
+        outcome: object = None
+        with contextlib.suppress(StoreUnavailable):
+            try:
+                outcome = await self._committer.one(ask)
+            except StoreUnavailable:
+                raise
+            except Exception:
+                log.exception("sweep failed", extra={"sweep": name})
+        changed = outcome.changed if isinstance(outcome, Swept) else 0
+        self.swept[name] = self.swept.get(name, 0) + changed
+        return outcome
