@@ -1,0 +1,128 @@
+"""Builds the OpenAPI document of all routes from their descriptions and the structs that they name."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from hiringhall import __version__
+from hiringhall.wire import described_workers
+from hiringhall.wire.described import Described, Parameter
+from hiringhall.wire.operators import described
+from hiringhall.wire.operators.structs import Envelope
+
+REFERENCE: Final = "#/components/schemas/{name}"
+IDENTIFIER: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 256}
+ALL: Final[tuple[Described, ...]] = (*described_workers.DESCRIBED, *described.DESCRIBED)
+REASONS: Final[dict[int, str]] = {
+    200: "It is done.",
+    201: "It is made.",
+    204: "There is nothing.",
+    400: "The request cannot be read.",
+    401: "The token is missing or not known.",
+    403: "The token is known, but opens something else.",
+    404: "There is no such thing.",
+    405: "The path does not know this method.",
+    409: "The state of things does not allow it.",
+    413: "The body is too large.",
+    415: "The body is a form with parts.",
+    422: "A value cannot be; the detail names it.",
+    500: "A bug; the detail names what to look for in the log.",
+    503: "The database does not answer at present, or the server is ending.",
+}
+TOKENS: Final[dict[str, str]] = {
+    "operator": "The operator's token.",
+    "metrics": "The metrics token or the operator's.",
+    "worker": "The worker's own token, or the one that the cluster shares.",
+    "bootstrap": "The bootstrap token.",
+}
+
+
+def document() -> dict[str, Any]:
+    """The OpenAPI 3.1 document."""
+    types = _types()
+    found, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
+    schemas = dict(zip(map(repr, types), found, strict=True))
+    paths: dict[str, Any] = {}
+    for route in ALL:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Hiring Hall",
+            "version": __version__,
+            "description": "Durable work for workers in any language, over plain HTTP.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                name: {"type": "http", "scheme": "bearer", "description": description}
+                for name, description in TOKENS.items()
+            },
+        },
+    }
+
+
+def _types() -> list[Any]:
+    named = [kind for route in ALL for kind in (*route.answers.values(), route.body) if _is_type(kind)]
+    return list({repr(kind): kind for kind in [*named, Envelope]}.values())
+
+
+def _is_type(kind: Any) -> bool:
+    return kind is not None and not isinstance(kind, str)
+
+
+def _operation(route: Described, schemas: dict[str, Any]) -> dict[str, Any]:
+    identifiers = re.findall(r"\{(\w+)\}", route.path)
+    parameters: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": IDENTIFIER} for name in identifiers
+    ]
+    operation: dict[str, Any] = {
+        "operationId": _operation_id(route),
+        "summary": route.summary,
+        "tags": list(route.tags),
+        "parameters": parameters + [_parameter(parameter) for parameter in route.parameters],
+        "responses": _responses(route, schemas),
+        "security": [{route.access: []}] if route.access else [],
+    }
+    if route.body is not None:
+        content = {"application/json": {"schema": schemas[repr(route.body)]}}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
+
+
+def _operation_id(route: Described) -> str:
+    parts = [part.strip("{}").removesuffix("_id") for part in re.split(r"[/.]", route.path) if part]
+    return "_".join([route.method.lower(), *parts]) if parts else route.method.lower() + "_root"
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": False,
+        "schema": parameter.schema,
+        "description": parameter.description,
+    }
+
+
+def _responses(route: Described, schemas: dict[str, Any]) -> dict[str, Any]:
+    responses: dict[str, Any] = {}
+    for status, kind in route.answers.items():
+        responses[str(status)] = {"description": REASONS[status]}
+        if isinstance(kind, str):
+            responses[str(status)]["content"] = {kind: {"schema": {"type": "string"}}}
+        elif kind is not None:
+            responses[str(status)]["content"] = {"application/json": {"schema": schemas[repr(kind)]}}
+    always = (401, 403) if route.access in ("operator", "metrics") else (401,) if route.access else ()
+    for status in sorted({*route.refusals, *always, 405, 500, 503}):
+        content = {"application/json": {"schema": schemas[repr(Envelope)]}}
+        responses[str(status)] = {"description": REASONS[status], "content": content}
+        if status == 401:
+            responses["401"]["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}}}
+    return responses

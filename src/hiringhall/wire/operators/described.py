@@ -1,0 +1,140 @@
+"""Descriptions of the routes of operators and of everybody."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hiringhall.wire.described import Described, Parameter
+from hiringhall.wire.operators import structs
+
+SWITCH: Final[dict[str, Any]] = {"type": "string", "enum": ["true", "false", "1", "0"]}
+ID: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 256}
+
+
+def _limit(longest: int) -> Parameter:
+    schema = {"type": "integer", "minimum": 1, "maximum": longest}
+    return Parameter("limit", schema, "How many entries at most")
+
+
+AFTER: Final = Parameter("after", ID, "The last entry of the page before, as `next` named it")
+PRUNE: Final = Parameter("prune", SWITCH, "Remove pending tasks that the file does not have")
+FORCE: Final = Parameter("force", SWITCH, "Also what a worker holds: it is told to stop, and its answer is refused")
+CASCADE: Final = Parameter("cascade", SWITCH, "Also reset the tasks that depend on it")
+STATUS: Final = Parameter(
+    "status",
+    {"type": "string", "pattern": "^(PENDING|CLAIMED|IN_PROGRESS|DONE|FAILED|SKIPPED)$"},
+    "Only tasks of this status; several are comma-separated",
+)
+SUMMARY: Final = Parameter("summary", SWITCH, "Without the tasks")
+WORK_IDS: Final = (
+    Parameter("id", ID, "`PLAN/TASK`, each part percent-encoded by itself, or the id of a task of only one plan"),
+    Parameter("plan", ID, "The plan of the task"),
+    Parameter("task", ID, "The task"),
+)
+PLAN: Final = "/admin/plans/{plan_id}"
+TASK: Final = PLAN + "/tasks/{task_id}"
+WORK: Final = "/admin/work/{work_id}"
+WORKER: Final = "/admin/workers/{worker_id}"
+
+
+def _verb(path: str, verb: str, summary: str, *parameters: Parameter, body: Any = None) -> Described:
+    refusals = (404, 409, 422) if body is None else (400, 404, 409, 413, 415, 422)
+    return Described(
+        "POST",
+        f"{path}/{verb}",
+        summary,
+        {200: structs.TaskAnswer},
+        parameters=parameters,
+        body=body,
+        refusals=refusals,
+    )
+
+
+DESCRIBED: Final[tuple[Described, ...]] = (
+    Described(
+        "GET", "/", "A plain page: version, counts, how to log in", {200: "text/html"}, None, tags=("everybody",)
+    ),
+    Described(
+        "GET",
+        "/ready",
+        "Whether new connections are welcome here",
+        {200: structs.StatusAnswer},
+        None,
+        tags=("everybody",),
+    ),
+    Described("GET", "/metrics", "Metrics for Prometheus", {200: "text/plain"}, "metrics", tags=("everybody",)),
+    Described("GET", "/openapi.json", "This description", {200: dict[str, Any]}, None, tags=("everybody",)),
+    Described(
+        "GET",
+        "/admin/plans",
+        "List plans",
+        {200: structs.PlansAnswer},
+        parameters=(_limit(1_000), AFTER),
+        refusals=(422,),
+    ),
+    Described(
+        "PUT",
+        PLAN,
+        "Apply a plan file, all or nothing",
+        {200: structs.AppliedAnswer, 201: structs.AppliedAnswer},
+        parameters=(PRUNE,),
+        body=structs.PlanOfFile,
+        refusals=(400, 409, 413, 415, 422),
+    ),
+    Described(
+        "GET",
+        PLAN,
+        "Show a plan with its tasks",
+        {200: structs.PlanAnswer},
+        parameters=(_limit(50_000), AFTER, STATUS, SUMMARY),
+        refusals=(404, 422),
+    ),
+    Described(
+        "DELETE",
+        PLAN,
+        "Delete a plan with all its tasks",
+        {200: structs.PlanDeleted},
+        parameters=(FORCE,),
+        refusals=(404, 409, 422),
+    ),
+    Described(
+        "POST", PLAN + "/pause", "Hand out no more of its tasks", {200: structs.PlanSummaryAnswer}, refusals=(404, 422)
+    ),
+    Described(
+        "POST", PLAN + "/resume", "Hand out its tasks again", {200: structs.PlanSummaryAnswer}, refusals=(404, 422)
+    ),
+    Described("POST", PLAN + "/retry", "Retry its failed tasks", {200: structs.PlanRetried}, refusals=(404, 422)),
+    _verb(TASK, "start", "Mark a claimed task as in progress"),
+    _verb(TASK, "skip", "Skip a task, which satisfies those that depend on it", FORCE),
+    _verb(TASK, "retry", "Try a failed task again, attempts from zero"),
+    _verb(TASK, "cancel", "Cancel a task, which then counts as failed"),
+    _verb(TASK, "reset", "Have a finished task done again", CASCADE),
+    _verb(TASK, "release", "Take a task back from its worker"),
+    _verb(TASK, "reprioritise", "Give a pending task another priority", body=structs.PriorityBody),
+    Described(
+        "GET",
+        "/admin/work",
+        "Find a unit of work",
+        {200: structs.WorkAnswer},
+        parameters=WORK_IDS,
+        refusals=(404, 409, 422),
+    ),
+    Described("GET", WORK, "State and history of a unit of work", {200: structs.WorkAnswer}, refusals=(404, 409, 422)),
+    _verb(WORK, "retry", "Try a failed unit again"),
+    _verb(WORK, "cancel", "Cancel a unit"),
+    _verb(WORK, "release", "Take a unit back from its worker"),
+    Described(
+        "GET",
+        "/admin/workers",
+        "List workers",
+        {200: structs.WorkersAnswer},
+        parameters=(_limit(1_000), AFTER),
+        refusals=(422,),
+    ),
+    Described(
+        "DELETE", WORKER, "Forget a worker; what it holds returns", {200: structs.WorkerRemoved}, refusals=(404, 422)
+    ),
+    Described("POST", WORKER + "/quiet", "Give a worker nothing new", {200: structs.WorkerAnswer}, refusals=(404, 422)),
+    Described("POST", WORKER + "/resume", "Give a worker work again", {200: structs.WorkerAnswer}, refusals=(404, 422)),
+    Described("POST", WORKER + "/terminate", "Have a worker end", {200: structs.WorkerAnswer}, refusals=(404, 422)),
+)
