@@ -108,7 +108,7 @@ def _plan_view(plan: Plan) -> PlanView:
 def _list_tasks(hall: Hall, query: ListTasks) -> list[TaskRow]:
     plan = hall.plans.get(query.plan)
     tasks = [] if plan is None else sorted(plan.tasks.values(), key=lambda task: (task.unit.seq, task.unit.id))
-    meant = [task for task in tasks if task.unit.seq > query.after]
+    meant = [task for task in tasks if (task.unit.seq, task.unit.id) > query.after]
     if query.states:
         meant = [task for task in meant if task.unit.state in query.states]
     return [_row(hall, task) for task in meant[: query.limit]]

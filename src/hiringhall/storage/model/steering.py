@@ -15,14 +15,15 @@ def steer(hall: Hall, ask: Steer) -> TaskView | Refused:
     task = hall.find(ask.plan, ask.task_id)
     if task is None:
         return Refused("not_found", f"there is no task {ask.task_id!r} in a plan {ask.plan!r}", ask.task_id)
-    unit, holder = task.unit, task.unit.holder
+    unit, before, holder = task.unit, task.unit.state, task.unit.holder
     if ask.move is Move.RESET:
         return _reset(hall, unit, cascade=ask.cascade) or task.view
     event = _decide(ask, unit)
     if isinstance(event, Refused):
         return event
     hall.note(event)
-    hall.ring_lane(unit)
+    if before is not State.READY:
+        hall.ring_lane(unit)
     if unit.holder is None:
         hall.tell_to_stop(unit, holder)
     return task.view

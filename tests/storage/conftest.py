@@ -1,0 +1,20 @@
+"""The stores that sit the exam."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hiringhall.domain.lease import Terms
+from tests.storage.desk import Desk
+from tests.storage.subjects import KINDS, open_subject
+
+TERMS = Terms(visibility_timeout_ms=60_000, heartbeat_delay_ms=30_000, run_limit_ms=4 * 3_600_000)
+
+
+@pytest.fixture(params=KINDS)
+async def desk(request: pytest.FixtureRequest) -> AsyncIterator[Desk]:
+    """Runs the test on the oracle and on each database: a desk at which a store is asked one thing at a time."""
+    async with open_subject(request.param, TERMS, request) as subject:
+        yield Desk(subject, TERMS)

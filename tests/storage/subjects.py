@@ -1,0 +1,97 @@
+"""The stores that sit the exam: how each is opened, and how a picture of everything in it is taken."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+
+from hiringhall.domain.lease import Terms
+from hiringhall.ports.store import Store
+from hiringhall.storage.model import ModelStore
+from tests.missing import missing
+from tests.storage.snapshot import Rows, take_snapshot
+
+KINDS = ("model", "sqlite", "postgres")
+
+
+@dataclass(slots=True)
+class Subject:
+    """A store that is examined."""
+
+    kind: str
+    store: Store
+    snapshot: Callable[[], Awaitable[dict[str, Any]]]
+
+
+@asynccontextmanager
+async def open_subject(kind: str, terms: Terms, request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
+    """Open an empty store of a kind for the time of a `with` block."""
+    opened = {"model": _model, "sqlite": _sqlite, "postgres": _postgres}[kind]
+    async with opened(terms, request) as subject:
+        yield subject
+
+
+@asynccontextmanager
+async def _model(terms: Terms, _request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
+    store = ModelStore(terms)
+
+    async def snapshot() -> dict[str, Any]:
+        return store.snapshot()
+
+    yield Subject("model", store, snapshot)
+
+
+@asynccontextmanager
+async def _sqlite(terms: Terms, request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
+    adapter = _adapter("sqlite", "SqliteStore")
+    folder: Path = request.getfixturevalue("tmp_path")
+    path = folder / "examined.sqlite"
+    store = await adapter.open(path, terms=terms)
+    reader = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+
+    async def rows(text: str) -> list[tuple[Any, ...]]:
+        return list(reader.execute(text))
+
+    try:
+        yield Subject("sqlite", store, lambda: take_snapshot(store, rows))
+    finally:
+        reader.close()
+        await store.close()
+
+
+@asynccontextmanager
+async def _postgres(terms: Terms, request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
+    adapter = _adapter("postgres", "PostgresStore")
+    url: str = request.getfixturevalue("postgres_url")
+    store = await adapter.open(url, terms=terms, connections=8)
+    reader = await asyncpg.connect(url)
+
+    async def rows(text: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in await reader.fetch(text)]
+
+    try:
+        yield Subject("postgres", store, lambda: take_snapshot(store, rows))
+    finally:
+        await reader.close()
+        await store.close()
+
+
+def _adapter(database: str, name: str) -> Any:
+    module = f"hiringhall.storage.{database}.store"
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as problem:
+        if problem.name != module:
+            raise
+        missing(name, f"{module} is not there")
+
+
+__all__ = ["KINDS", "Rows", "Subject", "open_subject"]
