@@ -1,0 +1,136 @@
+"""Puts a server together: the only module that knows which adapters exist."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from hiringhall.auth.first_start import Folder
+from hiringhall.auth.tokens import Tokens, make_token, split_values
+from hiringhall.config import BadSetting, Settings
+from hiringhall.operations.hall import Hall, terms_of
+from hiringhall.operations.recheck import Recheck
+from hiringhall.ports.store import Store
+from hiringhall.sweepers.runner import SweepRunner
+from hiringhall.wakeups.local import LocalWakeups
+from hiringhall.wire.exchange import Router
+from hiringhall.wire.operators.application import operators_application
+from hiringhall.wire.plans.routes import published_router, root_router
+
+DATABASE_FILE: Final = "hall.sqlite"
+LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class Server:
+    """One server, ready to be put behind a listener."""
+
+    def __init__(self, hall: Hall, folder: Folder, made: dict[str, str]) -> None:
+        self.hall = hall
+        self.folder = folder
+        self.router: Router = root_router(hall)
+        self.whilly_router: Router = published_router(hall)
+        self.asgi_app = operators_application(hall)
+        self.made_tokens = bool(made)
+        """Whether `server.json` holds tokens that the hall made."""
+        keep_plans = hall.settings.keep_plans
+        self.sweeps = SweepRunner(
+            hall.coalescer, hall.terms, keep_plans_ms=None if keep_plans is None else round(keep_plans * 1000)
+        )
+        self.on_drain_start: Callable[[], None] = hall.drain_starts
+        self.on_drain: Callable[[], None] = hall.drain
+        self._made = made
+        self._recheck = Recheck(hall)
+
+    def start(self) -> None:
+        """Begin what works in the background."""
+        self._recheck.start()
+        self.sweeps.start()
+
+    def announce(self, url: str) -> None:
+        """Write down where the server is, once it listens."""
+        self.folder.say(f"the server at {url} (process {os.getpid()})")
+        self.folder.write_server({"url": url, **self._made})
+
+    async def close(self) -> None:
+        """End the background work, write down what is only in memory, let go of the database and the folder."""
+        await self._recheck.stop()
+        await self.sweeps.stop()
+        await self.hall.close()
+        self.folder.close()
+
+
+async def build(settings: Settings) -> Server:
+    """A server from its settings, in the running event loop.
+
+    Raises:
+        BadSetting: a setting is missing or does not fit the others.
+        FolderInUse: another server works in the data folder.
+    """
+    _check(settings)
+    folder = Folder(Path(settings.data))
+    try:
+        made = _make_tokens(settings, folder)
+        tokens = _tokens(settings, made)
+        wakeups = LocalWakeups()
+        store = await _open_store(settings, folder.path)
+        hall = Hall(settings, tokens, store, wakeups)
+        return Server(hall, folder, made)
+    except BaseException:
+        folder.close()
+        raise
+
+
+def _check(settings: Settings) -> None:
+    if settings.database and not settings.admin_token:
+        raise BadSetting(
+            "HALL_ADMIN_TOKEN: must be set with a PostgreSQL database, since all servers on it have to know the same operator token"
+        )
+    if settings.database and not settings.database.startswith(("postgresql://", "postgres://")):
+        raise BadSetting("HALL_DATABASE: must be a URL that begins with postgresql://")
+    if settings.host not in LOOPBACK and not settings.behind_tls:
+        print(
+            f"hall: warning: listening on {settings.host} without TLS; tokens can be read on the way."
+            " Put a proxy with TLS in front and say --behind-tls",
+            file=sys.stderr,
+        )
+
+
+def _make_tokens(settings: Settings, folder: Folder) -> dict[str, str]:
+    """Tokens for what is not configured; those that were made before are used again."""
+    before: dict[str, Any] = folder.read_server()
+    made = {}
+    for name, configured in (("admin_token", settings.admin_token), ("bootstrap_token", settings.bootstrap_token)):
+        if not configured and not settings.database:
+            known = before.get(name)
+            made[name] = known if isinstance(known, str) and known else make_token()
+    return made
+
+
+def _tokens(settings: Settings, made: dict[str, str]) -> Tokens:
+    values = {}
+    for name, configured in (
+        ("admin_token", settings.admin_token), ("bootstrap_token", settings.bootstrap_token),
+        ("worker_token", settings.worker_token), ("metrics_token", settings.metrics_token),
+    ):  # fmt: skip
+        try:
+            values[name] = split_values(configured or made.get(name, ""))
+        except ValueError as problem:
+            raise BadSetting(f"HALL_{name.upper()}: {problem}") from None
+    return Tokens(
+        operator=values["admin_token"], bootstrap=values["bootstrap_token"],
+        worker=values["worker_token"], metrics=values["metrics_token"],
+    )  # fmt: skip
+
+
+async def _open_store(settings: Settings, folder: Path) -> Store:
+    if settings.database:
+        from hiringhall.storage.postgres.store import PostgresStore
+
+        return await PostgresStore.open(settings.database, terms=terms_of(settings), connections=settings.database_connections)
+    from hiringhall.storage.sqlite.store import SqliteStore
+
+    return await SqliteStore.open(folder / DATABASE_FILE, terms=terms_of(settings))
+

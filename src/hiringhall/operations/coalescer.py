@@ -1,0 +1,182 @@
+"""Group commit: collects what concurrent requests ask of the store while the batch before is being committed.
+
+Nothing is delayed for it: when a channel is idle, an ask is sent at the end of the present turn of the event loop, together
+with what else arrived in that turn; when it is busy, the asks that gather meanwhile are the next batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from hiringhall.ports.store import Apply, Ask, Committed, Store, StoreUnavailable
+from hiringhall.ports.wakeups import Wakeups
+
+BATCH_ASKS_MAX: Final = 256
+BATCH_BYTES_MAX: Final = 1024 * 1024
+LONG_REASON_CHARACTERS: Final = 256
+
+Done: TypeAlias = Callable[[Any], None]
+"""Called once with the outcome of an ask, or with the exception that it failed with."""
+_Entry: TypeAlias = tuple[Ask, Done, Callable[[], bool] | None, Callable[[], None] | None]
+
+
+class Coalescer:
+    """Sends asks to the store in batches and hands out their outcomes. Belongs to the event loop's thread."""
+
+    def __init__(self, store: Store, wakeups: Wakeups, *, waiting_limit: int = 20_000) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._waiting_limit = waiting_limit
+        self._channels: dict[str, _Channel] = {}
+        self._channel_of: Callable[[Ask], str] = store.channel
+        self._loop = asyncio.get_running_loop()
+        self.waiting = 0
+        self.batches = 0
+        self.asks: Counter[str] = Counter()
+        """How many asks of each verb were committed."""
+
+    def ask(
+        self,
+        ask: Ask,
+        done: Done,
+        *,
+        alive: Callable[[], bool] | None = None,
+        on_gone: Callable[[], None] | None = None,
+    ) -> None:
+        """Have `ask` committed with the next batch and call `done` with its outcome.
+
+        One whose caller is no longer `alive` when the batch is formed is dropped, and `on_gone` is called instead. With too
+        many asks waiting, `done` gets a StoreUnavailable at once.
+        """
+        if self.waiting >= self._waiting_limit:
+            done(StoreUnavailable("too many requests are waiting for the database"))
+            return
+        name = self._channel_of(ask)
+        channel = self._channels.get(name)
+        if channel is None:
+            channel = self._channels[name] = _Channel(self)
+        self.waiting += 1
+        channel.queue.append((ask, done, alive, on_gone))
+        if not channel.busy:
+            channel.busy = True
+            self._loop.call_soon(channel.start)
+
+    async def one(self, ask: Ask) -> Any:
+        """The outcome of one ask, for callers that are not in a hurry.
+
+        Raises:
+            StoreUnavailable: the database cannot be reached.
+        """
+        found: asyncio.Future[Any] = self._loop.create_future()
+
+        def done(outcome: Any) -> None:
+            if found.done():
+                return
+            if isinstance(outcome, BaseException):
+                found.set_exception(outcome)
+            else:
+                found.set_result(outcome)
+
+        self.ask(ask, done, alive=lambda: not found.done())
+        return await found
+
+    async def idle(self) -> None:
+        """Return when nothing is waiting or under way."""
+        while running := [channel.task for channel in self._channels.values() if channel.task is not None and channel.busy]:
+            await asyncio.wait(running)
+            await asyncio.sleep(0)
+
+    async def commit(self, batch: list[_Entry]) -> None:
+        """Commit a batch and hand out what came of it; never raises."""
+        asks = [entry[0] for entry in batch]
+        try:
+            committed = await self._store.commit(asks)
+        except Exception as failure:  # noqa: BLE001 - whatever it is, every caller has to hear of it
+            self._hand_out(batch, [failure] * len(batch))
+            return
+        self._count(asks)
+        assert isinstance(committed, Committed)
+        if committed.rings:
+            self._wakeups.ring_committed(committed.rings)
+        self._hand_out(batch, committed.outcomes)
+
+    def _count(self, asks: list[Ask]) -> None:
+        self.batches += 1
+        verbs = self.asks
+        for ask in asks:
+            verbs[type(ask).__name__] += 1
+
+    def _hand_out(self, batch: list[_Entry], outcomes: list[Any]) -> None:
+        for entry, outcome in zip(batch, outcomes, strict=True):
+            try:
+                entry[1](outcome)
+            except Exception as bug:  # noqa: BLE001 - the others of the batch have nothing to do with it
+                self._deliver_bug(entry[1], bug)
+
+    def _deliver_bug(self, done: Done, bug: Exception) -> None:
+        try:
+            done(bug)  # its caller waits for some answer
+        except Exception as second:  # noqa: BLE001 - it has been told
+            self._loop.call_exception_handler({"message": "an outcome could not be delivered", "exception": second})
+
+
+class _Channel:
+    """The queue of asks that are committed together."""
+
+    __slots__ = ("_coalescer", "busy", "queue", "task")
+
+    def __init__(self, coalescer: Coalescer) -> None:
+        self._coalescer = coalescer
+        self.queue: deque[_Entry] = deque()
+        self.busy = False
+        self.task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Commit batches until nothing is left."""
+        self.task = self._coalescer._loop.create_task(self._run())
+
+    async def _run(self) -> None:
+        coalescer = self._coalescer
+        while self.queue:
+            batch = self._form()
+            if batch:
+                await coalescer.commit(batch)
+        self.busy = False
+
+    def _form(self) -> list[_Entry]:
+        """Take the next batch off the queue: an Apply alone, else what fits, at most one ask about a unit."""
+        queue = self.queue
+        batch: list[_Entry] = []
+        units: set[object] = set()
+        later: list[_Entry] = []
+        size = taken = 0
+        while queue and len(batch) < BATCH_ASKS_MAX and size < BATCH_BYTES_MAX:
+            entry = queue[0]
+            ask = entry[0]
+            if type(ask) is Apply and batch:
+                break
+            queue.popleft()
+            taken += 1
+            if entry[2] is not None and not entry[2]():
+                if entry[3] is not None:
+                    entry[3]()
+                continue
+            unit = getattr(ask, "unit", None)
+            if unit is not None:
+                if unit in units:
+                    later.append(entry)
+                    taken -= 1
+                    continue
+                units.add(unit)
+            batch.append(entry)
+            if type(ask) is Apply:
+                break
+            reason = getattr(ask, "reason", None)
+            if reason is not None and len(reason) > LONG_REASON_CHARACTERS:
+                size += 4 * len(reason)
+        queue.extendleft(reversed(later))
+        self._coalescer.waiting -= taken
+        return batch

@@ -1,0 +1,73 @@
+"""The hall of one process: everything that operations work with."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING
+
+from hiringhall.auth.tokens import Tokens
+from hiringhall.config import Settings
+from hiringhall.domain.lease import Terms
+from hiringhall.operations.coalescer import Coalescer
+from hiringhall.operations.handback import HandBack
+from hiringhall.operations.presence import Presence
+from hiringhall.ports.store import Store
+from hiringhall.ports.wakeups import Wakeups
+
+if TYPE_CHECKING:
+    from hiringhall.operations.claim import Claim
+
+
+def terms_of(settings: Settings) -> Terms:
+    """The settings that leases depend on."""
+    return Terms(
+        visibility_timeout_ms=round(settings.visibility_timeout * 1000),
+        heartbeat_delay_ms=round(settings.heartbeat_delay * 1000),
+        run_limit_ms=round(settings.run_limit * 1000),
+    )
+
+
+class Hall:
+    """The parts, and whether the process is about to end. Belongs to the event loop's thread."""
+
+    def __init__(self, settings: Settings, tokens: Tokens, store: Store, wakeups: Wakeups) -> None:
+        self.settings = settings
+        self.tokens = tokens
+        self.store = store
+        self.wakeups = wakeups
+        self.terms = terms_of(settings)
+        self.loop = asyncio.get_running_loop()
+        self.time = self.loop.time
+        self.jitter = random.random
+        self.coalescer = Coalescer(store, wakeups, waiting_limit=settings.waiting_limit)
+        self.presence = Presence(store, self.coalescer, wakeups, self.terms)
+        self.hand_back = HandBack(self.coalescer)
+        self.parked: dict[Claim, None] = {}
+        self.ready = True
+        """Whether new connections are welcome; what `/ready` tells."""
+        self.draining = False
+        """Whether claims are answered at once, with the empty answer."""
+
+    def drain_starts(self) -> None:
+        """The process is asked to end: load balancers may look elsewhere."""
+        self.ready = False
+
+    def drain(self) -> None:
+        """The listener is closed: parked claims get their empty answer at once."""
+        self.ready = False
+        self.draining = True
+        for claim in list(self.parked):
+            claim.end()
+
+    def unavailable(self, failure: Exception) -> None:
+        """The database is away: parked claims end."""
+        for claim in list(self.parked):
+            claim.fail(failure)
+
+    async def close(self) -> None:
+        """Write down what is only in memory and let go of the store."""
+        await self.hand_back.close()
+        await self.presence.flush()
+        await self.coalescer.idle()
+        await self.store.close()

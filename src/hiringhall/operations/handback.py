@@ -1,0 +1,67 @@
+"""Gives back hand-overs whose answer did not arrive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Final
+
+from hiringhall.domain.lease import Cause
+from hiringhall.operations.coalescer import Coalescer
+from hiringhall.ports.store import Return, StoreUnavailable, TaskView
+
+REPEAT_WAIT_SECONDS: Final = 10.0
+"""A claim with an Idempotency-Key may be repeated for what it was handed; only then is it given back."""
+TRY_AGAIN_SECONDS: Final = 1.0
+TRIES_MAX: Final = 30
+"""With the database away for longer than this, the lease is the backstop."""
+
+
+class HandBack:
+    """Hand-overs that are on their way back. Belongs to the event loop's thread."""
+
+    def __init__(self, coalescer: Coalescer) -> None:
+        self._coalescer = coalescer
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[tuple[int, int], tuple[Return, asyncio.TimerHandle]] = {}
+        self.returned = 0
+        """How many hand-overs were given back."""
+
+    def lost(self, tasks: Iterable[TaskView], worker: str, *, repeatable: bool) -> None:
+        """The answer that handed these over certainly did not arrive."""
+        for task in tasks:
+            ask = Return(task.work, task.version, worker, Cause.CONNECTION_LOST)
+            if repeatable:
+                name = (task.work, task.version)
+                handle = self._loop.call_later(REPEAT_WAIT_SECONDS, self._waited, name)
+                self._waiting[name] = (ask, handle)
+            else:
+                self._send(ask, 1)
+
+    def answered(self, tasks: Iterable[TaskView]) -> None:
+        """A repeated claim is answered with the same hand-overs: they are not given back."""
+        for task in tasks:
+            found = self._waiting.pop((task.work, task.version), None)
+            if found is not None:
+                found[1].cancel()
+
+    def _waited(self, name: tuple[int, int]) -> None:
+        ask, _ = self._waiting.pop(name)
+        self._send(ask, 1)
+
+    def _send(self, ask: Return, tries: int) -> None:
+        def done(outcome: Any) -> None:
+            if isinstance(outcome, StoreUnavailable) and tries < TRIES_MAX:
+                self._loop.call_later(TRY_AGAIN_SECONDS, self._send, ask, tries + 1)
+            elif outcome is True:
+                self.returned += 1
+
+        self._coalescer.ask(ask, done)
+
+    async def close(self) -> None:
+        """Give back now what still waits for a repeated claim."""
+        waiting, self._waiting = self._waiting, {}
+        for ask, handle in waiting.values():
+            handle.cancel()
+            self._send(ask, 1)
+        await self._coalescer.idle()

@@ -1,0 +1,318 @@
+"""Who calls: what is known of workers, at most 5 s old, and their signs of life until they are written down.
+
+A worker's entry stays the same object while it calls; only its view is renewed. A ring of the worker's topic makes the view
+stale at once, so that a revoked token or a new directive shows without delay where the ring arrives, and within 5 s elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, TypeAlias
+from urllib.parse import quote
+
+from hiringhall.domain.lease import Terms
+from hiringhall.domain.names import worker_id_of
+from hiringhall.domain.topics import EVERYTHING, topic_of
+from hiringhall.operations.coalescer import Coalescer
+from hiringhall.ports.store import FindWorkers, MarkSeen, Sign, Store, StoreUnavailable, WorkerView
+from hiringhall.ports.wakeups import Wakeups
+
+VIEW_SECONDS_MAX: Final = 5.0
+REFRESH_SECONDS: Final = 3.5
+"""A worker that calls with a view this old has it renewed in passing, without waiting for it."""
+SIGNS_MAX: Final = 500
+READ_AT_ONCE_MAX: Final = 500
+CANCELS_MAX: Final = 20
+KNOWN_MAX: Final = 100_000
+STRANGERS_MAX: Final = 10_000
+UNUSED_SECONDS: Final = 600.0
+NEVER: Final = float("-inf")
+
+
+class Known:
+    """A worker as this process knows it. Times are seconds of the event loop's clock."""
+
+    __slots__ = (
+        "beat_at", "clean_until", "directive", "hashes", "holding_at", "key", "open", "parked", "read_at", "reading", "seen_at",
+        "signed", "tells", "topic", "view", "worker_id",
+    )  # fmt: skip
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.worker_id = worker_id_of(key)
+        self.topic = topic_of(key)
+        self.view: WorkerView | None = None
+        self.directive = b""
+        """The value of its directive header; empty if there is nothing to say."""
+        self.read_at = NEVER
+        self.reading = False
+        self.seen_at = NEVER
+        self.beat_at = NEVER
+        self.signed = True
+        """Whether its last sign of life is on its way to the store."""
+        self.parked = 0
+        """How many of its calls are parked here."""
+        self.hashes: set[bytes] = set()
+        """Of the tokens that were found to be its own."""
+        self.tells = False
+        """Whether it says what it holds."""
+        self.open: dict[int, tuple[tuple[str, str, int], float]] = {}
+        """What it was handed by this process, if it says what it holds: unit to what it would name, and when."""
+        self.holding_at = NEVER
+        """When what it says was last compared with the store."""
+        self.clean_until = NEVER
+        """Until then nothing but `open` can be held by it without being named."""
+
+    def renew(self, view: WorkerView | None, now: float) -> None:
+        """Take over what the store says."""
+        self.view = view
+        self.read_at = now
+        self.directive = directive_of(view) if view is not None else b""
+
+
+Found: TypeAlias = Callable[[Known | None | Exception], None]
+"""Called once: with the worker, with None if there is no such worker, or with why that could not be found out."""
+
+
+def directive_of(view: WorkerView) -> bytes:
+    """What the worker is told with every answer: `quiet`, `terminate`, `cancel=ID,ID`, joined by `; `."""
+    if not (view.quiet or view.terminate or view.cancels):
+        return b""
+    parts = [word for word, said in (("quiet", view.quiet), ("terminate", view.terminate)) if said]
+    if view.cancels:
+        parts.append("cancel=" + ",".join(quote(path, safe="/%") for path in view.cancels[:CANCELS_MAX]))
+    return "; ".join(parts).encode("ascii")
+
+
+class Presence:
+    """All workers that this process has to do with. Belongs to the event loop's thread."""
+
+    def __init__(self, store: Store, coalescer: Coalescer, wakeups: Wakeups, terms: Terms) -> None:
+        self._store = store
+        self._coalescer = coalescer
+        self._loop = asyncio.get_running_loop()
+        self._interval = max(terms.sign_interval_ms, 1) / 1000
+        self._by_key: dict[str, Known] = {}
+        self._by_hash: dict[bytes, Known] = {}
+        self._by_topic: dict[str, Known] = {}
+        self._strangers: dict[bytes, float] = {}
+        self._unsigned: list[Known] = []
+        self._parked: dict[Known, None] = {}
+        self._wanted_keys: dict[str, list[Found]] = {}
+        self._wanted_hashes: dict[bytes, list[Found]] = {}
+        self._read_task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        wakeups.before(self._rung)
+
+    # --- finding
+
+    def fresh(self, key: str, now: float) -> Known | None:
+        """The worker if what is known of it is fresh enough to go by."""
+        known = self._by_key.get(key)
+        return known if known is not None and self._is_fresh(known, now) else None
+
+    def fresh_by_token(self, token_hash: bytes, now: float) -> Known | None:
+        """The worker whose own token has that hash, if what is known of it is fresh enough to go by."""
+        known = self._by_hash.get(token_hash)
+        return known if known is not None and self._is_fresh(known, now) else None
+
+    def _is_fresh(self, known: Known, now: float) -> bool:
+        age = now - known.read_at
+        if age > VIEW_SECONDS_MAX or known.view is None:
+            return False
+        if age > REFRESH_SECONDS and not known.reading:
+            known.reading = True
+            self._want(self._wanted_keys, known.key, None)
+        return True
+
+    def find(self, key: str, found: Found) -> None:
+        """Read what the store knows of a worker; many such questions of one turn are one read."""
+        self._want(self._wanted_keys, key, found)
+
+    def find_by_token(self, token_hash: bytes, found: Found) -> None:
+        """Read whose own token has that hash."""
+        known = self._by_hash.get(token_hash)
+        if known is not None:
+            self._want(self._wanted_keys, known.key, partial(self._found_again, token_hash, found))
+        elif self._strangers.get(token_hash, NEVER) > self._loop.time():
+            found(None)
+        else:
+            self._want(self._wanted_hashes, token_hash, found)
+
+    def _found_again(self, token_hash: bytes, found: Found, seen: Known | Exception | None) -> None:
+        found(seen if isinstance(seen, Exception) or (seen is not None and token_hash in seen.hashes) else None)
+
+    def forget(self, key: str) -> None:
+        """What is known of the worker is out of date."""
+        known = self._by_key.get(key)
+        if known is not None:
+            known.read_at = NEVER
+
+    def _rung(self, topic: str) -> None:
+        if topic == EVERYTHING:
+            for known in self._by_key.values():
+                known.read_at = NEVER
+        elif (found := self._by_topic.get(topic)) is not None:
+            found.read_at = NEVER
+
+    def _want(self, wanted: dict[Any, list[Found]], name: Any, found: Found | None) -> None:
+        waiting = wanted.setdefault(name, [])
+        if found is not None:
+            waiting.append(found)
+        if self._read_task is None:
+            self._read_task = self._loop.create_task(self._read())
+
+    async def _read(self) -> None:
+        """Answer what is wanted, one read at a time: what is asked for meanwhile goes into the next."""
+        try:
+            while self._wanted_keys or self._wanted_hashes:
+                if self._wanted_keys:
+                    await self._read_keys()
+                if self._wanted_hashes:
+                    await self._read_hashes()
+        finally:
+            self._read_task = None
+
+    async def _read_keys(self) -> None:
+        names = list(self._wanted_keys)[:READ_AT_ONCE_MAX]
+        wanted = {name: self._wanted_keys.pop(name) for name in names}
+        asked_at = self._loop.time()
+        try:
+            views = await self._store.read(FindWorkers(keys=tuple(names)))
+        except Exception as failure:  # noqa: BLE001 - every caller has to hear of it
+            for name, waiting in wanted.items():
+                if (stale := self._by_key.get(name)) is not None:
+                    stale.reading = False
+                self._tell(waiting, failure)
+            return
+        by_key: dict[str, WorkerView] = {view.key: view for view in views}
+        for name, waiting in wanted.items():
+            self._tell(waiting, self._take_over(name, by_key.get(name), asked_at))
+
+    async def _read_hashes(self) -> None:
+        names = list(self._wanted_hashes)[:READ_AT_ONCE_MAX]
+        wanted = {name: self._wanted_hashes.pop(name) for name in names}
+        asked_at = self._loop.time()
+        try:
+            views = await self._store.read(FindWorkers(token_hashes=tuple(names)))
+        except Exception as failure:  # noqa: BLE001 - every caller has to hear of it
+            for waiting in wanted.values():
+                self._tell(waiting, failure)
+            return
+        by_hash: dict[bytes, WorkerView] = {view.token_hash: view for view in views}
+        for token_hash, waiting in wanted.items():
+            view = by_hash.get(token_hash)
+            known = None if view is None else self._take_over(view.key, view, asked_at)
+            if known is None:
+                if len(self._strangers) >= STRANGERS_MAX:
+                    self._strangers.clear()
+                self._strangers[token_hash] = asked_at + VIEW_SECONDS_MAX
+            else:
+                known.hashes.add(token_hash)
+                self._by_hash[token_hash] = known
+            self._tell(waiting, known)
+
+    def _take_over(self, key: str, view: WorkerView | None, asked_at: float) -> Known | None:
+        known = self._by_key.get(key)
+        if known is None:
+            if view is None:
+                return None
+            self._make_room(asked_at)
+            known = self._by_key[key] = Known(key)
+            self._by_topic[known.topic] = known
+        known.reading = False
+        known.renew(view, asked_at)
+        for token_hash in [known_hash for known_hash in known.hashes if view is None or view.token_hash != known_hash]:
+            self._by_hash.pop(token_hash, None)
+            known.hashes.discard(token_hash)
+        return known if view is not None else None
+
+    def _make_room(self, now: float) -> None:
+        if len(self._by_key) < KNOWN_MAX:
+            return
+        for known in list(self._by_key.values()):
+            if known.signed and not known.parked and now - max(known.seen_at, known.read_at) > UNUSED_SECONDS:
+                del self._by_key[known.key]
+                self._by_topic.pop(known.topic, None)
+                for token_hash in known.hashes:
+                    self._by_hash.pop(token_hash, None)
+
+    def _tell(self, waiting: Iterable[Found], result: Known | Exception | None) -> None:
+        for found in waiting:
+            try:
+                found(result)
+            except Exception as bug:  # noqa: BLE001 - the others have nothing to do with it
+                self._loop.call_exception_handler({"message": "a worker's call failed", "exception": bug})
+
+    # --- signs of life
+
+    def seen(self, known: Known, now: float) -> None:
+        """The worker made an authenticated call."""
+        known.seen_at = now
+        if known.signed:
+            known.signed = False
+            self._unsigned.append(known)
+            if self._timer is None:
+                self._timer = self._loop.call_later(self._interval, self._flush)
+
+    def beat(self, known: Known, now: float) -> None:
+        """The worker sent a heartbeat."""
+        known.beat_at = now
+        self.seen(known, now)
+
+    def park(self, known: Known) -> None:
+        """A call of the worker is parked: while its connection is open the worker is alive."""
+        known.parked += 1
+        self._parked[known] = None
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._interval, self._flush)
+
+    def unpark(self, known: Known) -> None:
+        """A parked call of the worker ended, or its connection did."""
+        known.parked -= 1
+        if not known.parked:
+            del self._parked[known]
+        self.seen(known, self._loop.time())
+
+    def _flush(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        for known in self._parked:
+            self.seen(known, now)
+        if self._timer is None and (self._unsigned or self._parked):
+            self._timer = self._loop.call_later(self._interval, self._flush)
+        self._write(now)
+
+    def _write(self, now: float) -> None:
+        unsigned, self._unsigned = self._unsigned, []
+        for start in range(0, len(unsigned), SIGNS_MAX):
+            chunk = unsigned[start : start + SIGNS_MAX]
+            beats = [known.beat_at for known in chunk]
+            signs = tuple(_sign(known, now) for known in chunk)
+            for known in chunk:
+                known.signed, known.beat_at = True, NEVER
+            self._coalescer.ask(MarkSeen(signs), partial(self._written, chunk, beats))
+
+    def _written(self, chunk: list[Known], beats: list[float], outcome: Any) -> None:
+        if not isinstance(outcome, StoreUnavailable):
+            return
+        for known, beat_at in zip(chunk, beats, strict=True):
+            known.beat_at = max(known.beat_at, beat_at)
+            self.seen(known, known.seen_at)
+
+    async def flush(self) -> None:
+        """Write down all signs of life now; for the end of the process."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._write(self._loop.time())
+        await self._coalescer.idle()
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _sign(known: Known, now: float) -> Sign:
+    beat_ms_ago = None if known.beat_at == NEVER else max(0, round((now - known.beat_at) * 1000))
+    return Sign(known.key, max(0, round((now - known.seen_at) * 1000)), beat_ms_ago)
