@@ -24,7 +24,9 @@ def complaint_about(identifier: str) -> str | None:
         return f"must have at most {IDENTIFIER_CHARACTERS_MAX} characters"
     if identifier in (".", ".."):
         return "must not be '.' or '..'"
-    if not identifier.isprintable() and any(ord(c) < 32 or 127 <= ord(c) < 160 or 0xD800 <= ord(c) < 0xE000 for c in identifier):
+    if not identifier.isprintable() and any(
+        ord(c) < 32 or 127 <= ord(c) < 160 or 0xD800 <= ord(c) < 0xE000 for c in identifier
+    ):
         return "must not contain control characters or lone surrogates"
     return None
 

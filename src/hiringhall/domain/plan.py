@@ -49,7 +49,9 @@ def topological_order(dependencies: Mapping[str, Iterable[str]]) -> tuple[list[s
     `dependencies` maps each task to what it depends on; names that are not keys are left out. Returns the order and, if
     there is a cycle, one cycle as a path whose last task is its first; such tasks are missing from the order.
     """
-    open_counts = {task: sum(1 for other in set(needs) if other in dependencies) for task, needs in dependencies.items()}
+    open_counts = {
+        task: sum(1 for other in set(needs) if other in dependencies) for task, needs in dependencies.items()
+    }
     dependents: dict[str, list[str]] = defaultdict(list)
     for task, needs in dependencies.items():
         for other in dict.fromkeys(needs):

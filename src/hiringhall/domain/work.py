@@ -108,7 +108,9 @@ def may_settle(unit: Unit, worker: str, version: int, *, any_holder: bool) -> bo
     return any_holder and version in (unit.handed_version, unit.version)
 
 
-def _move(unit: Unit, move: Move, *, worker: str | None = None, cause: Cause | None = None, reason: str | None = None) -> Event:
+def _move(
+    unit: Unit, move: Move, *, worker: str | None = None, cause: Cause | None = None, reason: str | None = None
+) -> Event:
     after = settled_or_blocked(unit.state, move, unit.waiting_on)
     assert after is not None, f"{move} is not allowed from {unit.state}"
     if unit.state is State.HELD and after is not State.HELD:
@@ -275,7 +277,9 @@ def rewire(unit: Unit, waiting_on: int) -> None:
 
 def wrong_state(unit: Unit, move: Move, hint: str | None = None) -> Refused:
     """The refusal of an operator's verb that the unit's state does not allow."""
-    detail = f"task {unit.task_id!r} is {unit.state.value}: it cannot be {PAST[move]} now" + (f" ({hint})" if hint else "")
+    detail = f"task {unit.task_id!r} is {unit.state.value}: it cannot be {PAST[move]} now" + (
+        f" ({hint})" if hint else ""
+    )
     return Refused("wrong_state", detail, unit.task_id)
 
 

@@ -79,7 +79,10 @@ def load_migrations(database: str) -> list[tuple[int, str]]:
     """The migrations of one database: (number, text), in ascending order."""
     folder = files("hiringhall.storage").joinpath(database).joinpath("migrations")
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
-    return [(int(name.partition("_")[0]), expand(folder.joinpath(name).read_text(encoding="utf-8"), _no_lists)) for name in names]
+    return [
+        (int(name.partition("_")[0]), expand(folder.joinpath(name).read_text(encoding="utf-8"), _no_lists))
+        for name in names
+    ]
 
 
 def _no_lists(name: str, _element: str) -> str:

@@ -7,7 +7,6 @@ more to do is repeated at once. Retries that are due before the next pulse are r
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import random
 from typing import Protocol
@@ -30,7 +29,9 @@ class Committer(Protocol):
 class SweepRunner:
     """Runs all sweeps in the background from `start` until `stop`."""
 
-    def __init__(self, committer: Committer, terms: Terms, *, keep_plans_ms: int | None = None, seed: int | None = None) -> None:
+    def __init__(
+        self, committer: Committer, terms: Terms, *, keep_plans_ms: int | None = None, seed: int | None = None
+    ) -> None:
         self._committer = committer
         self._terms = terms
         self._sweepers = tidying(keep_plans_ms=keep_plans_ms)
@@ -74,14 +75,13 @@ class SweepRunner:
             more = isinstance(swept, Swept) and swept.more
 
     async def _put(self, name: str, ask: Ask) -> object:
-        outcome: object = None
-        with contextlib.suppress(StoreUnavailable):
-            try:
-                outcome = await self._committer.one(ask)
-            except StoreUnavailable:
-                raise
-            except Exception:
-                log.exception("sweep failed", extra={"sweep": name})
+        try:
+            outcome = await self._committer.one(ask)
+        except StoreUnavailable:
+            return None
+        except Exception:
+            log.exception("sweep failed", extra={"sweep": name})
+            return None
         changed = outcome.changed if isinstance(outcome, Swept) else 0
         self.swept[name] = self.swept.get(name, 0) + changed
         return outcome

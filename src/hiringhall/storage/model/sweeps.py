@@ -39,12 +39,12 @@ def beat(hall: Hall, _ask: Beat) -> Beaten:
     )
 
 
-def sweep_silent(hall: Hall, _ask: SweepSilent) -> Swept:
+def sweep_silent(hall: Hall, ask: SweepSilent) -> Swept:
     """Take back what silent workers hold, and mark those that are offline."""
-    silent = {key for key, worker in hall.workers.items() if may_be_silent(worker.pulse, hall.now, hall.terms)}
-    swept = _take_back(
-        hall, [unit for unit in hall.units() if unit.holder in silent or unit.holder not in hall.workers]
-    )
+    online = {key for key, worker in hall.workers.items() if not worker.offline}
+    silent = {key for key in online if may_be_silent(hall.workers[key].pulse, hall.now, hall.terms)}
+    units = [unit for unit in hall.units() if unit.holder in silent or (ask.orphans and unit.holder not in online)]
+    swept = _take_back(hall, units)
     for worker in hall.workers.values():
         worker.offline = worker.offline or is_offline(worker.pulse, hall.heard_since, hall.now, hall.terms)
     return swept

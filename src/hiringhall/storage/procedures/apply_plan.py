@@ -38,7 +38,9 @@ def digest_of(spec: TaskSpec) -> str:
 def refusal(problems: Sequence[Problem]) -> Refused:
     """One refusal that lists every problem."""
     text = "; ".join(f"{problem.field}: {problem.reason}" for problem in problems[:NAMES_SHOWN_MAX])
-    return Refused("validation_error", text, extra={"problems": [{"field": p.field, "reason": p.reason} for p in problems]})
+    return Refused(
+        "validation_error", text, extra={"problems": [{"field": p.field, "reason": p.reason} for p in problems]}
+    )
 
 
 def apply_plan(context: Context, asks: Sequence[Apply]) -> Procedure:
@@ -103,8 +105,8 @@ def _cycles(
 ) -> Generator[Step, list[Row], list[Problem]]:
     """Cycles through stored tasks, which only a stored task with new dependencies can close."""
     in_file = {spec.task_id for spec in file.tasks}
-    outside = sorted({known[name].work for spec in changed for name in spec.dependencies if name not in in_file})
-    if not outside:
+    outside = sorted({known[name].work for spec in file.tasks for name in spec.dependencies if name not in in_file})
+    if not changed or not outside:
         return []
     graph: dict[str, list[str]] = {}
     rows = yield Fetch("find_ancestors", {"ids": outside})
@@ -131,7 +133,7 @@ def _touches_work_in_hand(units: dict[int, work.Unit]) -> Refused | None:
     touched = [unit for unit in units.values() if unit.state not in pending]
     if not touched:
         return None
-    names = [f"{unit.task_id!r} ({unit.state.value})" for unit in touched]
+    names = [f"{unit.task_id!r} ({unit.state})" for unit in touched]
     detail = "the file would alter tasks that are held or finished: " + ", ".join(names[:NAMES_SHOWN_MAX])
     return Refused("plan_conflict", detail, extra={"tasks": [unit.task_id for unit in touched]})
 
@@ -161,7 +163,12 @@ def _first_seq(file: PlanFile, lane: int) -> Generator[Step, list[Row], int]:
 
 
 def _insert(
-    context: Context, lane: int, file: PlanFile, fresh: Sequence[TaskSpec], known: dict[str, Known], positions: dict[str, int]
+    context: Context,
+    lane: int,
+    file: PlanFile,
+    fresh: Sequence[TaskSpec],
+    known: dict[str, Known],
+    positions: dict[str, int],
 ) -> Generator[Step, list[Row], None]:
     if not fresh:
         return
@@ -217,7 +224,11 @@ def _insert(
 
 
 def _revise(
-    context: Context, changed: Sequence[TaskSpec], units: dict[int, work.Unit], known: dict[str, Known], positions: dict[str, int]
+    context: Context,
+    changed: Sequence[TaskSpec],
+    units: dict[int, work.Unit],
+    known: dict[str, Known],
+    positions: dict[str, int],
 ) -> Generator[Step, list[Row], None]:
     if not changed:
         return
@@ -257,7 +268,14 @@ def delete_tasks(context: Context, ids: Sequence[int]) -> Generator[Step, list[R
     """Delete tasks and what belongs to them. Their hand-over records stay for a while, so that late answers are understood."""
     counts = yield Fetch("count_states", {"ids": sorted(ids)})
     rows = [{"work": id_} for id_ in sorted(ids)]
-    for statement in ("delete_edges_at", "delete_unmet_at", "delete_answers", "delete_events", "delete_task", "delete_work"):
+    for statement in (
+        "delete_edges_at",
+        "delete_unmet_at",
+        "delete_answers",
+        "delete_events",
+        "delete_task",
+        "delete_work",
+    ):
         yield Many(statement, rows)
     yield Many("part_hand_overs", [{**row, "now": context.now} for row in rows])
     yield from write_tally({(lane, state): -n for lane, state, n in counts})

@@ -83,7 +83,10 @@ def forget(context: Context, asks: Sequence[Forget]) -> Procedure:
         more = changed >= ask.limit
         if ask.keep_plans_ms is not None:
             changed += yield from _retire_plans(context, ask.keep_plans_ms, ask.limit)
-        for statement, kept_ms in (("delete_hand_overs", ask.keep_hand_overs_ms), ("delete_directives_before", 600_000)):
+        for statement, kept_ms in (
+            ("delete_hand_overs", ask.keep_hand_overs_ms),
+            ("delete_directives_before", 600_000),
+        ):
             rows = yield Fetch(statement, {"before": context.now - kept_ms, "limit": ask.limit})
             changed += len(rows)
             more = more or len(rows) == ask.limit

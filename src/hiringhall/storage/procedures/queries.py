@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 
-
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.ports.store import (
     Alive,
@@ -87,12 +86,15 @@ def _with_counts(rows: list[Row]) -> Generator[Step, list[Row], list[PlanView]]:
     for lane, state, n in sums:
         if n:
             counts.setdefault(lane, {})[state] = int(n)
-    return [PlanView(id_, json.loads(name), bool(paused), applied_at, counts.get(lane, {})) for id_, name, paused, applied_at, lane in rows]
+    return [
+        PlanView(id_, json.loads(name), bool(paused), applied_at, counts.get(lane, {}))
+        for id_, name, paused, applied_at, lane in rows
+    ]
 
 
 def list_tasks(_: Context, query: ListTasks) -> Procedure:
     """A page of the tasks of a plan, in plan order."""
-    states = [state.value for state in query.states or State]
+    states = [state for state in query.states or State]
     seq, after_work = query.after
     page = {"plan": query.plan, "seq": seq, "after": after_work, "states": states, "limit": query.limit}
     rows = yield Fetch("list_tasks", page)
@@ -115,8 +117,9 @@ def known_tasks(_: Context, query: KnownTasks) -> Procedure:
 
 
 def _task_rows(rows: list[Row]) -> Generator[Step, list[Row], list[TaskRow]]:
-    waiting = sorted(row[0] for row in rows if row[7])
-    culprits = dict((yield Fetch("find_blockers", {"ids": waiting})) if waiting else [])
+    waiting = sorted(row[0] for row in rows if row[4] == State.WAITING.value)
+    blockers = (yield Fetch("find_blockers", {"ids": waiting})) if waiting else []
+    culprits: dict[int, str] = {row[0]: row[1] for row in blockers}
     found = []
     for row in rows:
         unit = unit_from(row)
@@ -132,12 +135,12 @@ def _task_rows(rows: list[Row]) -> Generator[Step, list[Row], list[TaskRow]]:
 def read_history(_: Context, query: ReadHistory) -> Procedure:
     """The audit log of one unit, oldest first: its making, its hand-overs and all other moves."""
     made = yield Fetch("find_making", {"work": query.work})
-    lines = [HistoryLine(row[0], 1, "submit", State.WAITING.value) for row in made]
+    lines = [HistoryLine(row[0], 1, "submit", State.WAITING) for row in made]
     handed = yield Fetch("find_hand_overs", {"work": query.work})
-    lines += [HistoryLine(at, version, Move.HOLD.value, State.HELD.value, worker, cause) for at, version, worker, cause in handed]
+    lines += [HistoryLine(at, version, Move.HOLD, State.HELD, worker, cause) for at, version, worker, cause in handed]
     events = yield Fetch("find_events", {"work": query.work})
     for at, version, move, state, worker, cause, reason in events:
-        lines.append(HistoryLine(at, version, move, state, worker, cause, None if reason is None else json.loads(reason)))
+        lines.append(
+            HistoryLine(at, version, move, state, worker, cause, None if reason is None else json.loads(reason))
+        )
     return sorted(lines, key=lambda line: line.version)
-
-

@@ -83,7 +83,9 @@ def _resolve_by_name(ask: Settle) -> Generator[Step, list[Row], int | Refused | 
     return rows[0][0] if rows else None
 
 
-def _refuse(context: Context, ask: Settle, unit: Unit, detail: str) -> Generator[Step, list[Row], TaskView | Conflict | Refused]:
+def _refuse(
+    context: Context, ask: Settle, unit: Unit, detail: str
+) -> Generator[Step, list[Row], TaskView | Conflict | Refused]:
     """Tell what the unit is now; a repetition of an answer that was accepted gets the present row instead."""
     yield from _obeyed(context, ask, unit)
     if ask.key is not None:

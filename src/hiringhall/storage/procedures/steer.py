@@ -72,7 +72,9 @@ def _decide(ask: Steer, unit: Unit) -> Event | Refused:
 
 def tell_to_stop(context: Context, worker: str, unit: Unit) -> Generator[Step, list[Row], None]:
     """Tell the former holder, with whatever it asks next, that the unit is not its own any more."""
-    yield Many("insert_directive", [{"worker": worker, "target": unit_path(unit.plan, unit.task_id), "at": context.now}])
+    yield Many(
+        "insert_directive", [{"worker": worker, "target": unit_path(unit.plan, unit.task_id), "at": context.now}]
+    )
     context.ring(topic_of(worker))
 
 
@@ -83,45 +85,38 @@ def _reset(
     affected = yield from _affected_by_reset(unit, cascade=cascade)
     if isinstance(affected, Refused):
         return affected
-    reopened: list[dict[str, int]] = []
-    for each, was_satisfied in affected:
+    satisfied = sorted(each.id for each in affected if each.state in SATISFIED)
+    for each in affected:
         before, holder = label(each), each.holder
-        if each.state is State.HELD:
-            event: Event | Refused = work.take_back(each)
-        elif each is unit or each.state in FINAL:
-            event = work.reset(each)
-        else:
-            continue
+        event = work.take_back(each) if each.state is State.HELD else work.reset(each)
         if isinstance(event, Refused):
             return event
         changes.note(before, each, event)
         if holder is not None:
             yield from tell_to_stop(context, holder, each)
-        if was_satisfied:
-            reopened.append({"dependency": each.id})
-    if reopened:
-        yield from _reopen_edges(changes, [row["dependency"] for row in reopened])
+    if satisfied:
+        yield from _reopen_edges(changes, satisfied)
     return None
 
 
-def _affected_by_reset(unit: Unit, *, cascade: bool) -> Generator[Step, list[Row], list[tuple[Unit, bool]] | Refused]:
-    """The unit and, with `cascade`, all that was built on it, each with whether it satisfied its dependents."""
+def _affected_by_reset(unit: Unit, *, cascade: bool) -> Generator[Step, list[Row], list[Unit] | Refused]:
+    """The unit and, with `cascade`, all that is held or finished below it, in an order in which nothing comes twice."""
     if unit.state not in FINAL:
-        return [(unit, False)]
+        return work.wrong_state(unit, Move.RESET)
     found = {unit.id: unit}
-    affected = [(unit, unit.state in SATISFIED)]
-    for each, was_satisfied in affected:  # grows while it is walked
-        if not was_satisfied:
-            continue
+    affected = [unit]
+    for each in affected:  # grows while it is walked
         rows = yield Fetch("find_dependents", {"work": each.id})
         units = yield from lock_units(row[0] for row in rows if row[0] not in found)
         found.update(units)
         touched = [one for one in units.values() if one.state is State.HELD or one.state in FINAL]
         if touched and not cascade:
             names = ", ".join(repr(one.task_id) for one in touched[:20])
-            detail = f"tasks that depend on {unit.task_id!r} are held or finished: {names} (cascade=true resets them too)"
+            detail = (
+                f"tasks that depend on {unit.task_id!r} are held or finished: {names} (cascade=true resets them too)"
+            )
             return Refused("wrong_state", detail, unit.task_id)
-        affected.extend((one, one.state in SATISFIED) for one in touched)
+        affected += touched
     return affected
 
 

@@ -69,7 +69,9 @@ def _judge(context: Context, ids: Sequence[int], heard_since: int) -> Generator[
     for unit in units.values():
         if unit.state is not State.HELD or unit.holder is None:
             continue
-        cause = ended_by(fresh.get(unit.holder), unit.handed_at or 0, unit.run_until, heard_since, context.now, context.terms)
+        cause = ended_by(
+            fresh.get(unit.holder), unit.handed_at or 0, unit.run_until, heard_since, context.now, context.terms
+        )
         if cause is not None:
             take_back(changes, unit, cause)
     yield from write(context, changes)

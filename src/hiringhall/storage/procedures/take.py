@@ -70,7 +70,11 @@ def _share(ask: Take, heads: dict[str, deque[Unit]]) -> list[Unit]:
         queues = [heads[lane] for lane in ask.lanes if heads[lane]]
         if not queues:
             break
-        first = queues[0] if len(queues) == 1 else min(queues, key=lambda queue: (queue[0].priority, queue[0].seq, queue[0].id))
+        first = (
+            queues[0]
+            if len(queues) == 1
+            else min(queues, key=lambda queue: (queue[0].priority, queue[0].seq, queue[0].id))
+        )
         share.append(first.popleft())
     return share
 
@@ -78,17 +82,26 @@ def _share(ask: Take, heads: dict[str, deque[Unit]]) -> list[Unit]:
 def _hold(context: Context, given: Sequence[tuple[Take, Unit]]) -> Generator[Step, list[Row], None]:
     if not given:
         return
-    rows = yield FetchMany("find_version_floor", [{"worker": ask.worker, "task_id": unit.task_id} for ask, unit in given])
+    rows = yield FetchMany(
+        "find_version_floor",
+        [
+            {"ordinal": place, "worker": ask.worker, "task_id": unit.task_id, "version": unit.version}
+            for place, (ask, unit) in enumerate(given)
+        ],
+    )
     floors: dict[tuple[str, str], int] = {}
-    for (ask, unit), row in zip(given, rows, strict=True):
-        floors[ask.worker, unit.task_id] = row[0] or 0
+    for place, version in rows:
+        name = (given[place][0].worker, given[place][1].task_id)
+        floors[name] = max(floors.get(name, 0), version)
     tally: Counter[tuple[int, str]] = Counter()
     held: list[dict[str, Any]] = []
     hand_overs: list[dict[str, Any]] = []
     for ask, unit in given:
         tally[unit.lane, label(unit)] -= 1
-        floor = floors[ask.worker, unit.task_id]
-        cause = work.hold(unit, ask.worker, version_floor=floor, now=context.now, terms=context.terms, limited=ask.limited)
+        floor = floors.get((ask.worker, unit.task_id), 0)
+        cause = work.hold(
+            unit, ask.worker, version_floor=floor, now=context.now, terms=context.terms, limited=ask.limited
+        )
         floors[ask.worker, unit.task_id] = unit.version
         tally[unit.lane, label(unit)] += 1
         held.append(
@@ -107,7 +120,7 @@ def _hold(context: Context, given: Sequence[tuple[Take, Unit]]) -> Generator[Ste
                 "version": unit.version,
                 "work": unit.id,
                 "plan": unit.plan,
-                "cause": cause.value,
+                "cause": cause,
                 "at": context.now,
                 "key": ask.key,
             }

@@ -23,7 +23,7 @@ from hiringhall.ports.store import TaskView
 from hiringhall.storage.procedure import Context, Fetch, Many, Row, Step
 
 _STATES: Final[dict[str, State]] = {state.value: state for state in State}
-_CAUSES: Final[dict[str, Cause]] = {cause.value: cause for cause in Cause}
+_CAUSES: Final[dict[str, Cause]] = {cause: cause for cause in Cause}
 DEFAULT_POLICY: Final = Policy()
 
 
@@ -54,7 +54,21 @@ def text_of(policy: Policy) -> str:
 
 def unit_from(row: Row) -> Unit:
     """A unit from a row of `lock_units`."""
-    (id_, lane, plan, task_id, state, priority, seq, waiting_on, version, handed_version, started, holder, last_holder) = row[:13]
+    (
+        id_,
+        lane,
+        plan,
+        task_id,
+        state,
+        priority,
+        seq,
+        waiting_on,
+        version,
+        handed_version,
+        started,
+        holder,
+        last_holder,
+    ) = row[:13]
     handed_at, run_until, retry_at, attempts, abandoned, cause, policy = row[13:20]
     return Unit(
         id_, lane, plan, task_id, _STATES[state], priority, seq, waiting_on, version, handed_version, bool(started), holder,
@@ -69,7 +83,7 @@ def view_of(unit: Unit, detail: str) -> TaskView:
 
 def label(unit: Unit) -> str:
     """The name under which a unit is counted: its state, or "retrying" if it failed and a retry is due."""
-    return "retrying" if unit.retry_at is not None else unit.state.value
+    return "retrying" if unit.retry_at is not None else unit.state
 
 
 @dataclass(slots=True)
@@ -88,7 +102,7 @@ class Changes:
         self.before.setdefault(unit.id, before)
         if event is not None:
             self.events.append(event)
-        if unit.state.value != before:
+        if unit.state != before:
             if unit.state in SATISFIED and before not in SATISFIED:
                 self.satisfied.append(unit.id)
             if unit.failed_for_good and unit.policy.on_failure == "skip":
@@ -179,7 +193,7 @@ def load_missing(changes: Changes, ids: Iterable[int]) -> Generator[Step, list[R
 def _columns(unit: Unit) -> dict[str, Any]:
     return {
         "id": unit.id,
-        "state": unit.state.value,
+        "state": unit.state,
         "priority": unit.priority,
         "seq": unit.seq,
         "waiting_on": unit.waiting_on,
@@ -193,7 +207,7 @@ def _columns(unit: Unit) -> dict[str, Any]:
         "retry_at": unit.retry_at,
         "attempts": unit.attempts,
         "abandoned": unit.abandoned,
-        "cause": unit.cause.value,
+        "cause": unit.cause,
     }
 
 
@@ -201,10 +215,10 @@ def _event_columns(event: Event, now: int) -> dict[str, Any]:
     return {
         "work": event.work,
         "version": event.version,
-        "move": event.move.value,
-        "state": event.state.value,
+        "move": event.move,
+        "state": event.state,
         "worker": event.worker,
-        "cause": None if event.cause is None else event.cause.value,
+        "cause": None if event.cause is None else event.cause,
         "reason": None if event.reason is None else json.dumps(event.reason),
         "at": now,
     }

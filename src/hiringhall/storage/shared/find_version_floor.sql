@@ -1,2 +1,4 @@
--- The highest version under which a worker was ever handed a task of this id.
-SELECT max(version) FROM hand_over WHERE worker = :worker AND task_id = :task_id
+-- The versions above the unit's own under which a worker was handed a task of this id: rarely any, so no maximum is sought.
+SELECT CAST(:ordinal AS integer), version
+FROM hand_over
+WHERE worker = :worker AND task_id = :task_id AND version > :version

@@ -67,10 +67,10 @@ class Runner:
         text = self._statements[step.statement]
         if isinstance(step, Fetch):
             self.statements_run += 1
-            return self._cursor.execute(text, _bound(step.parameters)).fetchall()
+            return list(self._cursor.execute(text, _bound(step.parameters)).fetchall())
         self.statements_run += len(step.rows)
         if isinstance(step, FetchMany):
-            return self._cursor.executemany(text, step.rows).fetchall()
+            return list(self._cursor.executemany(text, step.rows).fetchall())
         assert isinstance(step, Many)
         self._cursor.executemany(text, step.rows)
         return []

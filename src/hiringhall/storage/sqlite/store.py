@@ -60,7 +60,8 @@ class SqliteStore:
 
     async def commit(self, asks: Sequence[Ask], *, now: int | None = None) -> Committed:
         """Carry out the asks in one transaction; if that fails, each in one of its own."""
-        return await self._write_thread.call(lambda: self._commit(asks, now))
+        committed: Committed = await self._write_thread.call(lambda: self._commit(asks, now))
+        return committed
 
     async def read(self, query: Query) -> Any:
         """Answer a query from the last committed state."""
@@ -119,7 +120,9 @@ class _Thread:
     """A thread that carries out calls in the order in which they come."""
 
     def __init__(self, name: str) -> None:
-        self._calls: queue.SimpleQueue[tuple[asyncio.AbstractEventLoop, asyncio.Future[Any], Any] | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[tuple[asyncio.AbstractEventLoop, asyncio.Future[Any], Any] | None] = (
+            queue.SimpleQueue()
+        )
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 

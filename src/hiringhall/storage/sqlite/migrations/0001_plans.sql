@@ -9,7 +9,7 @@ CREATE TABLE hall (
 INSERT INTO hall VALUES (1, 0, 0, 1);
 
 CREATE TABLE lane (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again: rows of a deleted plan stay for a while
     key TEXT NOT NULL UNIQUE,
     paused INTEGER NOT NULL DEFAULT 0
 );
