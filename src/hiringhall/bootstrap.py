@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from hiringhall.asgi.server import Address, Listener, serve
 from hiringhall.auth.first_start import Folder
 from hiringhall.auth.tokens import Tokens, make_token, split_values
 from hiringhall.config import BadSetting, Settings
@@ -19,6 +21,8 @@ from hiringhall.wakeups.local import LocalWakeups
 from hiringhall.wire.exchange import Router
 from hiringhall.wire.operators.application import operators_application
 from hiringhall.wire.plans.routes import published_router, root_router
+
+log = logging.getLogger("hiringhall")
 
 DATABASE_FILE: Final = "hall.sqlite"
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -54,6 +58,32 @@ class Server:
         self.folder.say(f"the server at {url} (process {os.getpid()})")
         self.folder.write_server({"url": url, **self._made})
 
+    async def serve(self, on_ready: Callable[[str], None], stop: asyncio.Event | None = None) -> None:
+        """Listen until SIGTERM, SIGINT or `stop`, then end gracefully. `on_ready` gets the URL once it listens.
+
+        Raises:
+            OSError: an address is taken.
+        """
+        settings = self.hall.settings
+        listeners = [Listener(self.asgi_app, self.router, settings.host, settings.port)]
+        if settings.whilly_port is not None:
+            listeners.append(Listener(self.asgi_app, self.whilly_router, settings.host, settings.whilly_port))
+
+        def ready(addresses: Sequence[Address]) -> None:
+            url = f"http://{_in_url(settings.host)}:{addresses[0].port}"
+            self.announce(url)
+            on_ready(url)
+
+        self.start()
+        await serve(
+            listeners,
+            on_ready=ready,
+            on_drain_start=self.on_drain_start,
+            on_drain=self.on_drain,
+            drain_delay_seconds=settings.drain_delay,
+            stop=stop,
+        )
+
     async def close(self) -> None:
         """End the background work, write down what is only in memory, let go of the database and the folder."""
         await self._recheck.stop()
@@ -83,18 +113,21 @@ async def build(settings: Settings) -> Server:
         raise
 
 
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
 def _check(settings: Settings) -> None:
     if settings.database and not settings.admin_token:
         raise BadSetting(
-            "HALL_ADMIN_TOKEN: must be set with a PostgreSQL database, since all servers on it have to know the same operator token"
+            "HALL_ADMIN_TOKEN: must be set with a PostgreSQL database, since all servers on it need the same one"
         )
     if settings.database and not settings.database.startswith(("postgresql://", "postgres://")):
         raise BadSetting("HALL_DATABASE: must be a URL that begins with postgresql://")
     if settings.host not in LOOPBACK and not settings.behind_tls:
-        print(
-            f"hall: warning: listening on {settings.host} without TLS; tokens can be read on the way."
-            " Put a proxy with TLS in front and say --behind-tls",
-            file=sys.stderr,
+        log.warning(
+            "listening on %s without TLS: tokens can be read on the way; put a proxy with TLS in front (--behind-tls)",
+            settings.host,
         )
 
 
@@ -129,8 +162,9 @@ async def _open_store(settings: Settings, folder: Path) -> Store:
     if settings.database:
         from hiringhall.storage.postgres.store import PostgresStore
 
-        return await PostgresStore.open(settings.database, terms=terms_of(settings), connections=settings.database_connections)
+        return await PostgresStore.open(
+            settings.database, terms=terms_of(settings), connections=settings.database_connections
+        )
     from hiringhall.storage.sqlite.store import SqliteStore
 
     return await SqliteStore.open(folder / DATABASE_FILE, terms=terms_of(settings))
-

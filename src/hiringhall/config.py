@@ -1,6 +1,6 @@
 """Every setting of the server: its unit, its default, its limits and what it means, in one list.
 
-Read in this order: flags, then the environment (`HALL_…`), then `hall.toml` in the working directory or in the data folder.
+Read in this order: flags, then the environment (`HALL_…`), then `hall.toml` in the working directory or data folder.
 The documentation and `--help` are generated from the list.
 """
 
@@ -16,7 +16,16 @@ from typing import Any, Final
 
 FILE: Final = "hall.toml"
 PREFIX: Final = "HALL_"
-FLAG_VALUES: Final = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+FLAG_VALUES: Final = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 
 
 class BadSetting(Exception):
@@ -52,7 +61,14 @@ def _setting(
     default: Any, description: str, *, unit: str = "", least: float | None = None, most: float | None = None,
     aliases: tuple[str, ...] = (), secret: bool = False,
 ) -> Any:  # fmt: skip
-    about = {"description": description, "unit": unit, "least": least, "most": most, "aliases": aliases, "secret": secret}
+    about = {
+        "description": description,
+        "unit": unit,
+        "least": least,
+        "most": most,
+        "aliases": aliases,
+        "secret": secret,
+    }
     return field(default=default, metadata=about)
 
 
@@ -71,7 +87,10 @@ class Settings:
     host: str = _setting("127.0.0.1", "Address to listen on")
     port: int = _setting(8400, "Port to listen on; 0 takes a free one", least=0, most=65_535)
     whilly_port: int | None = _setting(
-        None, "Port at whose root the wire of the published whilly 4.x clients is served; unset: only under /whilly", least=0, most=65_535
+        None,
+        "Port at whose root the wire of the published whilly 4.x clients is served; unset: only under /whilly",
+        least=0,
+        most=65_535,
     )
     data: str = _setting("", "Folder of this server; unset: $XDG_DATA_HOME/hiringhall")
     database: str = _setting("", "PostgreSQL URL (postgresql://…); unset: SQLite in the data folder", secret=True)
@@ -79,7 +98,9 @@ class Settings:
         "", "PostgreSQL URL for the listening connection, if the other one leads through a pooler", secret=True
     )
     database_connections: int = _setting(8, "PostgreSQL connections; the listening one is extra", least=5, most=100)
-    admin_token: str = _setting("", "Operator tokens, up to two, comma-separated; unset: one is made (SQLite only)", secret=True)
+    admin_token: str = _setting(
+        "", "Operator tokens, up to two, comma-separated; unset: one is made (SQLite only)", secret=True
+    )
     bootstrap_token: str = _setting(
         "", "Tokens with which workers register, up to two, comma-separated; unset: one is made",
         aliases=("WHILLY_WORKER_BOOTSTRAP_TOKEN",), secret=True,
@@ -88,27 +109,48 @@ class Settings:
         "", "Tokens that act for any plan worker, up to two, comma-separated; unset: there is none",
         aliases=("WHILLY_WORKER_TOKEN",), secret=True,
     )  # fmt: skip
-    metrics_token: str = _setting("", "Tokens that open /metrics, up to two, comma-separated; the operator's does too", secret=True)
+    metrics_token: str = _setting(
+        "", "Tokens that open /metrics, up to two, comma-separated; the operator's does too", secret=True
+    )
     visibility_timeout: float = _setting(
         60.0, "How long after its holder's last sign of life work returns", unit="seconds", least=0.2, most=86_400.0,
         aliases=("WHILLY_VISIBILITY_TIMEOUT",),
     )  # fmt: skip
     heartbeat_delay: float = _setting(
-        30.0, "How far apart heartbeats are expected; a worker silent for twice as long is offline", unit="seconds", least=0.1, most=3_600.0
+        30.0,
+        "How far apart heartbeats are expected; a worker silent for twice as long is offline",
+        unit="seconds",
+        least=0.1,
+        most=3_600.0,
     )
-    claim_hold: float = _setting(30.0, "How long a claim waits for work unless it says otherwise", unit="seconds", least=0.0, most=55.0)
+    claim_hold: float = _setting(
+        30.0, "How long a claim waits for work unless it says otherwise", unit="seconds", least=0.0, most=55.0
+    )
     run_limit: float = _setting(
-        4 * 3600.0, "How long signs of life extend one hand-over of a task, for workers that never say what they hold; 0: no limit",
+        4 * 3600.0,
+        "How long signs of life extend one hand-over, for workers that never say what they hold; 0: no limit",
         unit="seconds", least=0.0, most=_YEAR,
     )  # fmt: skip
     keep_plans: float | None = _setting(
-        None, "How long finished plans are kept; unset: until they are deleted", unit="seconds", least=0.0, most=100 * _YEAR
+        None,
+        "How long finished plans are kept; unset: until they are deleted",
+        unit="seconds",
+        least=0.0,
+        most=100 * _YEAR,
     )
     drain_delay: float = _setting(
-        0.0, "How long the server goes on listening after SIGTERM, with /ready saying no", unit="seconds", least=0.0, most=600.0
+        0.0,
+        "How long the server goes on listening after SIGTERM, with /ready saying no",
+        unit="seconds",
+        least=0.0,
+        most=600.0,
     )
     waiting_limit: int = _setting(
-        20_000, "How many asks may wait for the database before requests are refused", unit="asks", least=256, most=1_000_000
+        20_000,
+        "How many asks may wait for the database before requests are refused",
+        unit="asks",
+        least=256,
+        most=1_000_000,
     )
     behind_tls: bool = _setting(False, "A proxy in front speaks TLS: no warning about listening beyond this machine")
 
@@ -122,7 +164,9 @@ SETTINGS: Final[tuple[Setting, ...]] = tuple(
 
 
 def read_settings(
-    flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None, working_folder: Path | None = None
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    working_folder: Path | None = None,
 ) -> Settings:
     """The settings from flags (by name, None: not given), the environment and `hall.toml`, checked.
 
@@ -166,7 +210,9 @@ def _read_file(paths: list[Path]) -> tuple[str, Mapping[str, Any]]:
         known = {setting.name for setting in SETTINGS}
         for member in members:
             if member not in known:
-                raise BadSetting(f"{member} in {path}: there is no such setting; the settings are {', '.join(sorted(known))}")
+                raise BadSetting(
+                    f"{member} in {path}: there is no such setting; the settings are {', '.join(sorted(known))}"
+                )
         return str(path), members
     return FILE, {}
 

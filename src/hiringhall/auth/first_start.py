@@ -1,4 +1,4 @@
-"""What a server keeps in its folder besides the database: the lock, and `server.json` with its address and the tokens it made."""
+"""What a server keeps in its folder besides the database: the lock, and `server.json` with address and made tokens."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class Folder:
         except OSError:
             first = os.read(self._lock, 200).decode("utf-8", "replace").strip() or "another process"
             os.close(self._lock)
-            raise FolderInUse(f"{path} is in use by {first}: stop it, or give this one another folder with --data") from None
+            raise FolderInUse(
+                f"{path} is in use by {first}: stop it, or give this one another folder with --data"
+            ) from None
         self.say(f"process {os.getpid()}")
 
     def say(self, who: str) -> None:

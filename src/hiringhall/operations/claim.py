@@ -1,7 +1,7 @@
 """A claim: look, wait in line, be rung and look again, until there is work or the hold is over.
 
-"a task transitions PENDING → CLAIMED (200), or the cumulative wait exceeds claim_long_poll_timeout (204)". A caller that
-went away gets nothing: a claim that was not yet looked for is dropped, and what was handed over for it is given back.
+"a task transitions PENDING → CLAIMED (200), or the cumulative wait exceeds claim_long_poll_timeout (204)". A caller
+that went away gets nothing: a claim not yet looked for is dropped, and what was handed over for it is given back.
 """
 
 from __future__ import annotations

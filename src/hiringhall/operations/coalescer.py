@@ -1,7 +1,7 @@
 """Group commit: collects what concurrent requests ask of the store while the batch before is being committed.
 
-Nothing is delayed for it: when a channel is idle, an ask is sent at the end of the present turn of the event loop, together
-with what else arrived in that turn; when it is busy, the asks that gather meanwhile are the next batch.
+Nothing is delayed for it: when a channel is idle, an ask is sent at the end of the present turn of the event loop,
+together with what else arrived in that turn; when it is busy, the asks that gather meanwhile are the next batch.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Coalescer:
     ) -> None:
         """Have `ask` committed with the next batch and call `done` with its outcome.
 
-        One whose caller is no longer `alive` when the batch is formed is dropped, and `on_gone` is called instead. With too
-        many asks waiting, `done` gets a StoreUnavailable at once.
+        One whose caller is no longer `alive` when the batch is formed is dropped, and `on_gone` is called instead. With
+        too many asks waiting, `done` gets a StoreUnavailable at once.
         """
         if self.waiting >= self._waiting_limit:
             done(StoreUnavailable("too many requests are waiting for the database"))
@@ -85,7 +85,9 @@ class Coalescer:
 
     async def idle(self) -> None:
         """Return when nothing is waiting or under way."""
-        while running := [channel.task for channel in self._channels.values() if channel.task is not None and channel.busy]:
+        while running := [
+            channel.task for channel in self._channels.values() if channel.task is not None and channel.busy
+        ]:
             await asyncio.wait(running)
             await asyncio.sleep(0)
 

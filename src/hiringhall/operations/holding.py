@@ -1,6 +1,7 @@
 """What a worker says that it holds: whatever else it holds by the store is a lost answer, and returns at once.
 
-"What it holds but does not name, and was handed more than min(10 s, timeout / 2) before the call arrived, returns at once."
+"What it holds but does not name, and was handed more than min(10 s, timeout / 2) before the call arrived, returns at
+once."
 The store is asked only when the worker could hold something that it does not name.
 """
 

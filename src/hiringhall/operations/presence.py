@@ -1,7 +1,7 @@
 """Who calls: what is known of workers, at most 5 s old, and their signs of life until they are written down.
 
-A worker's entry stays the same object while it calls; only its view is renewed. A ring of the worker's topic makes the view
-stale at once, so that a revoked token or a new directive shows without delay where the ring arrives, and within 5 s elsewhere.
+A worker's entry stays the same object while it calls; only its view is renewed. A ring of the worker's topic makes the
+view stale at once: a revoked token or a new directive shows without delay where the ring arrives, within 5 s elsewhere.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Known:
     """A worker as this process knows it. Times are seconds of the event loop's clock."""
 
     __slots__ = (
-        "beat_at", "clean_until", "directive", "hashes", "holding_at", "key", "open", "parked", "read_at", "reading", "seen_at",
-        "signed", "tells", "topic", "view", "worker_id",
+        "beat_at", "clean_until", "directive", "hashes", "holding_at", "key", "open", "parked", "read_at", "reading",
+        "seen_at", "signed", "tells", "topic", "view", "worker_id",
     )  # fmt: skip
 
     def __init__(self, key: str) -> None:
@@ -72,7 +72,7 @@ class Known:
         self.directive = directive_of(view) if view is not None else b""
 
 
-Found: TypeAlias = Callable[[Known | None | Exception], None]
+Found: TypeAlias = Callable[[Known | Exception | None], None]
 """Called once: with the worker, with None if there is no such worker, or with why that could not be found out."""
 
 

@@ -68,7 +68,13 @@ class Settling:
 
 
 def take_next(
-    hall: Hall, known: Known, plan: str, *, limited: bool, is_there: Callable[[], bool], done: Callable[[TaskView | None], None]
+    hall: Hall,
+    known: Known,
+    plan: str,
+    *,
+    limited: bool,
+    is_there: Callable[[], bool],
+    done: Callable[[TaskView | None], None],
 ) -> None:
     """The next task of the plan, already claimed, or None; for a worker that has just settled one."""
     lane = hall.wakeups.lane(plan_lane(plan))

@@ -1,8 +1,8 @@
 """Wake-ups: who waits for what, and how they are told. A ring is a hint, never the truth: whoever is rung looks again.
 
-Three laws. Take a generation (`Lane.rings`) before looking, so that a ring during the look is not lost. Whoever is rung and
-finds nothing, or is gone, passes the ring on, unless the lane is known to be drained. A lane that was seen drained stays so
-until it is rung.
+Three laws. Take a generation (`Lane.rings`) before looking, so that a ring during the look is not lost. Whoever is rung
+and finds nothing, or is gone, passes the ring on, unless the lane is known to be drained. A lane that was seen drained
+stays so until it is rung.
 """
 
 from __future__ import annotations

@@ -133,8 +133,8 @@ def complaint_about_id(field: str, identifier: str) -> Refused | None:
 def version_of(version: float | str) -> int | Refused:
     """The version that is meant: a whole number from 0 to 2^53-1.
 
-    Also 1.0 and "1" are accepted: the published server does so, and there are languages that write whole numbers thus. True is
-    not: nobody means a version by it.
+    Also 1.0 and "1" are accepted: the published server does so, and there are languages that write whole numbers thus.
+    True is not: nobody means a version by it.
     """
     if type(version) is int:
         number = version

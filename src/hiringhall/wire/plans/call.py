@@ -1,6 +1,6 @@
 """One request of a plan worker, from its token to its answer.
 
-Order of checks: token (401), body (400, 415, 422), path against body (400), token against body (403), then the operation.
+Order of checks: token (401), body (400, 415, 422), path against body (400), token against body (403), the operation.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class Call:
     def failed(self, failure: Exception) -> None:
         """Answer that it could not be done: the database is away, or there is a bug."""
         if isinstance(failure, StoreUnavailable):
-            self.refuse(Refused("unavailable", "the database does not answer; nothing is known to have changed"), RETRY_AFTER)
+            self.refuse(
+                Refused("unavailable", "the database does not answer; nothing is known to have changed"), RETRY_AFTER
+            )
             return
         correlation_id = secrets.token_hex(8)
         self.hall.loop.call_exception_handler(

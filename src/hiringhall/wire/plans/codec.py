@@ -1,4 +1,4 @@
-"""Answers of the plan dialect as bytes, in its two forms: as the protocol document has them, and as the published clients do."""
+"""Answers of the plan dialect as bytes, in two forms: as the protocol document has them, and the published clients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ FINISHED_BY: Final[dict[bool, tuple[bytes, bytes]]] = {
 }
 PRIORITY: Final[tuple[str, ...]] = tuple(f',"priority":"{name}",' for name in PRIORITY_NAMES)
 STATUS: Final[dict[tuple[State, bool], str]] = {
-    (state, started): f',"status":"{status_of(state, started)}","version":' for state in State for started in (True, False)
+    (state, started): f',"status":"{status_of(state, started)}","version":'
+    for state in State
+    for started in (True, False)
 }
 
 
@@ -55,7 +57,9 @@ def settled(codec: Codec, task: TaskView) -> bytes:
 
 def settled_with_next(codec: Codec, task: TaskView, following: TaskView | None) -> bytes:
     """The answer to a settle that asked for the next task too."""
-    return ('{"task":' + codec.task(task) + ',"next":' + ("null" if following is None else codec.task(following)) + "}").encode()
+    return (
+        '{"task":' + codec.task(task) + ',"next":' + ("null" if following is None else codec.task(following)) + "}"
+    ).encode()
 
 
 class DocumentCodec:
@@ -66,7 +70,8 @@ class DocumentCodec:
 
     def task(self, task: TaskView) -> str:
         return (
-            f'{{"id":{quoted(task.task_id)},"plan_id":{quoted(task.plan)}{STATUS[task.state, task.started]}{task.version}'
+            f'{{"id":{quoted(task.task_id)},"plan_id":{quoted(task.plan)}'
+            f"{STATUS[task.state, task.started]}{task.version}"
             f"{PRIORITY[task.priority]}{task.detail}}}"
         )
 
@@ -80,7 +85,7 @@ class DocumentCodec:
 
 
 class PublishedCodec:
-    """As the published 4.x clients have it: no plan in the task, `error` in the envelope, nothing that they do not know."""
+    """As the published 4.x clients have it: no plan in a task, `error` in envelopes, nothing that they do not know."""
 
     reason_is_required_on_release = True
     may_name_more = False

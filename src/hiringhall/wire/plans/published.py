@@ -138,4 +138,3 @@ def _event(task: TaskView, number: int, line: HistoryLine) -> dict[str, Any]:
         "created_at": datetime.fromtimestamp(line.at / 1000, UTC).isoformat(timespec="milliseconds"),
         "payload": {"version": line.version, "worker_id": worker, "cause": line.cause, "reason": line.reason},
     }
-

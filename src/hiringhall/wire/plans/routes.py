@@ -1,4 +1,4 @@
-"""The routes of the plan dialect: the document's at the root, the published clients' under `/whilly` and on their own port.
+"""The routes of the plan dialect: the document's at the root, the published clients' under `/whilly` and on a port.
 
 Raw paths are split first, and each part is decoded once, so that an id may contain a slash.
 """
