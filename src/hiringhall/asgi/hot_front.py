@@ -39,7 +39,8 @@ class HotFront(Connection):
     def data_received(self, data: bytes) -> None:
         if self.closing or self.fault is not None:
             return
-        self.lost = None
+        if not self.choked:  # a request that comes while the answer before it is stuck proves nothing
+            self.lost = None
         reader = self.reader
         free = self.turn is None and not self.asgi_turn and not self.choked
         if (free or (reader is not None and reader.live)) and not self.backlog:

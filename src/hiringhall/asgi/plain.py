@@ -100,7 +100,7 @@ class PlainFront:
 def _handle(route: Route, exchange: PlainExchange, request_id: bytes) -> None:
     try:
         route.handler(exchange)
-    except Exception:  # noqa: BLE001 - a bug in a handler ends one request only
+    except Exception:
         shown = request_id.decode("ascii")
         request = exchange.request
         logger.exception("a bug while answering %s %s (request id %s)", request.method, request.path, shown)

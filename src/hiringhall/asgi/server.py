@@ -202,19 +202,24 @@ class _Server:
                 connection.abort()
             else:  # a WebSocket
                 connection.transport.abort()
-        tasks = list(self.state.tasks)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=_TASK_GRACE_SECONDS)
         for _ in range(_LAST_TURNS):  # each connection hears of its end in one of the next turns of the loop
             if not self.state.connections:
                 break
             await _next_turn()
+        await self._end_tasks()
         for front in self.fronts:
             front.stop()
         for lifespan in self.lifespans.values():
             await lifespan.shutdown()
+
+    async def _end_tasks(self) -> None:
+        """Requests whose connection is gone end by themselves; one that does not is cancelled."""
+        if tasks := list(self.state.tasks):
+            _, pending = await asyncio.wait(tasks, timeout=_TASK_GRACE_SECONDS)
+            for task in pending:
+                task.cancel()
+            if pending:
+                await asyncio.wait(pending, timeout=_TASK_GRACE_SECONDS)
 
 
 async def _next_turn() -> None:

@@ -37,5 +37,3 @@ async def stages() -> AsyncIterator[Callable[..., Any]]:
             return await stack.enter_async_context(staged(FrontSettings(**settings)))
 
         yield start
-
-

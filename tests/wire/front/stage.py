@@ -8,7 +8,7 @@ import json
 import socket
 import struct
 from collections.abc import AsyncIterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from hiringhall.asgi.front_settings import FrontSettings
 from hiringhall.asgi.server import Address, Listener, serve
@@ -40,6 +40,8 @@ class Handlers:
         self.gone: list[Exchange] = []
         self.lost: list[str] = []
         self.seen: list[Exchange] = []
+        self.answers_late = True
+        """Parked exchanges are answered at the end."""
 
     def match(self, method: bytes, path: bytes) -> Route | None:
         name = path[1:].decode("ascii")
@@ -161,6 +163,14 @@ class Client:
             except ConnectionError:
                 return b""
 
+    def pause_reading(self) -> None:
+        """Take nothing more from the socket."""
+        cast("asyncio.Transport", self.writer.transport).pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read on."""
+        cast("asyncio.Transport", self.writer.transport).resume_reading()
+
     def reset(self) -> None:
         """End the connection with a reset."""
         connection = self.writer.get_extra_info("socket")
@@ -181,8 +191,13 @@ class Stage:
         self.events: list[str] = []
         self.clients: list[Client] = []
         self.ready = asyncio.Event()
-        self.delay_seconds = 0.0
-        self.deadline_seconds = 9.0
+        self.running: asyncio.Task[None] | None = None
+
+    async def ended(self, *, within_seconds: float = 5.0) -> None:
+        """Wait for the server to end."""
+        assert self.running is not None
+        async with asyncio.timeout(within_seconds):
+            await self.running
 
     async def connect(self) -> Client:
         client = Client(*await asyncio.open_connection(self.address.host, self.address.port))
@@ -205,12 +220,12 @@ class Stage:
     def on_drain(self) -> None:
         self.events.append("drain")
         for exchange in self.handlers.parked:
-            if not exchange.gone:
+            if self.handlers.answers_late and not exchange.gone:
                 exchange.answer(EMPTY)
 
 
 @contextlib.asynccontextmanager
-async def staged(settings: FrontSettings, app: Any = application) -> AsyncIterator[Stage]:
+async def staged(settings: FrontSettings, app: Any = application, **serving: Any) -> AsyncIterator[Stage]:
     """A front on a free port, stopped at the end."""
     handlers = Handlers()
     stage = Stage(handlers)
@@ -222,21 +237,20 @@ async def staged(settings: FrontSettings, app: Any = application) -> AsyncIterat
             on_ready=stage.on_ready,
             on_drain_start=lambda: stage.events.append("drain start"),
             on_drain=stage.on_drain,
-            drain_delay_seconds=stage.delay_seconds,
-            deadline_seconds=stage.deadline_seconds,
             stop=stage.stop,
+            **serving,
         )
         stage.events.append("ended")
 
-    running = asyncio.create_task(run())
-    await asyncio.wait((running, asyncio.ensure_future(stage.ready.wait())), return_when=asyncio.FIRST_COMPLETED)
+    stage.running = asyncio.create_task(run())
+    await eventually(lambda: stage.ready.is_set() or stage.running.done(), "the front to be ready")
     try:
         yield stage
     finally:
         for client in stage.clients:
             client.close()
         stage.stop.set()
-        await running
+        await stage.running
 
 
 async def eventually(condition: Any, waiting_for: str) -> None:

@@ -59,7 +59,9 @@ async def test_requests_behind_a_parked_one_wait(stage: Stage) -> None:
     """What is pipelined behind a parked request, hot or ASGI, small or large, is answered after it."""
     client = await stage.connect()
     large = b"x" * 90_000
-    await client.send(post("/park"), post("/echo", b"1"), post("/asgi", b"2"), post("/echo", large), post("/asgi", large))
+    await client.send(
+        post("/park"), post("/echo", b"1"), post("/asgi", b"2"), post("/echo", large), post("/asgi", large)
+    )
     [exchange] = await stage.parked()
     assert not stage.handlers.seen
     exchange.answer(Reply(200, b'"parked"'))
