@@ -52,6 +52,8 @@ def parser() -> argparse.ArgumentParser:
     add("--bootstrap", metavar="TOKEN", help="register workers with this token")
     add("--bearer", metavar="TOKEN", help="the bearer that all workers share")
     add("--operator", metavar="TOKEN", help="a hall's operator token: plans are then applied by themselves")
+    add("--server-pid", type=int, metavar="PID", help="its process, if it is on this machine: adds CPU per pair")
+    add("--database-pid", type=int, metavar="PID", help="its database server's first process")
     add("--plan", help="a plan on it whose tasks may be used up")
     add("--wake-plan", help="a plan on it with exactly one ready task")
     add("--tasks", type=int, default=20_000, help="how many tasks to write with --write-plan")
@@ -79,6 +81,8 @@ def outside_of(asked: argparse.Namespace) -> Outside | None:
         bootstrap_token=asked.bootstrap,
         shared_token=asked.bearer,
         operator_token=asked.operator,
+        server_pids=() if asked.server_pid is None else (asked.server_pid,),
+        database_pid=asked.database_pid,
     )
     return Outside(target, asked.plan, asked.wake_plan)
 

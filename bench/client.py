@@ -101,7 +101,7 @@ def parse_chunks(status: int, data: bytes, start: int) -> tuple[Answer, bytes] |
 class Connection(asyncio.Protocol):
     """One connection. `send` gives the answer to a callback, `call` to a coroutine."""
 
-    __slots__ = ("buffer", "lost", "on_answer", "on_loss", "transport")
+    __slots__ = ("buffer", "lost", "on_answer", "on_close", "on_loss", "transport")
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport
@@ -109,6 +109,7 @@ class Connection(asyncio.Protocol):
         self.lost = False
         self.on_answer: OnAnswer | None = None
         self.on_loss: Callable[[str], None] | None = None
+        self.on_close: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The event loop hands over the socket."""
@@ -136,6 +137,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """The connection is gone: whoever waits for an answer hears it."""
         self.lost = True
+        if self.on_close is not None and not self.on_close.done():
+            self.on_close.set_result(None)
         self.fail(f"connection lost: {error}" if error else "the server closed the connection")
 
     def fail(self, why: str) -> None:
@@ -168,10 +171,13 @@ class Connection(asyncio.Protocol):
         self.send(request, answered)
         return await future
 
-    def close(self) -> None:
-        """Close; nobody is told."""
+    async def close(self) -> None:
+        """Close, and return when the socket is closed; nobody else is told."""
         self.on_answer = None
-        self.transport.close()
+        if not self.lost:
+            self.on_close = asyncio.get_running_loop().create_future()
+            self.transport.close()
+            await self.on_close
 
 
 async def connect(address: Address, source_host: str | None = None) -> Connection:

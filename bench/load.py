@@ -13,6 +13,9 @@ from bench.processes import CpuWatch, Spent
 from bench.targets import Seat, Target
 from bench.wires import HeldTask, decode_claim, refusal_of
 
+PATIENCE_SECONDS = 5.0
+PARKED_PATIENCE_SECONDS = 0.2
+
 
 class LoadFailed(Exception):
     """The server gave an answer that no pair should get, or dropped a connection."""
@@ -177,7 +180,7 @@ async def run_pairs(
     claims, completes = list(load.claim_seconds), list(load.complete_seconds)
     load.stopping = True
     parked = sum(worker.parked and time.perf_counter() - worker.asked_at > seconds / 2 for worker in workers)
-    if not await reached(load.all_left, 5.0) and not parked:
+    if not await reached(load.all_left, PARKED_PATIENCE_SECONDS if parked else PATIENCE_SECONDS) and not parked:
         load.fail("some requests got no answer within 5 s after the run")
     if load.problem is not None:
         raise LoadFailed(f"{targets[0].name}, {len(seats)} workers: {load.problem}")

@@ -25,7 +25,7 @@ async def apply_files(target: Target, plan: str, files: Iterable[bytes]) -> floa
             if answer.status not in (200, 201):
                 raise Refused(f"{target.name}: PUT /admin/plans/{plan}: {refusal_of('plans', answer)}")
     finally:
-        connection.close()
+        await connection.close()
     return seconds
 
 
@@ -36,7 +36,7 @@ async def read_counter(target: Target, name: str) -> float | None:
         head = head_of(target.root, "GET", f"{target.root.prefix}/metrics", target.operator_token)
         answer = await connection.call(whole(head, b""))
     finally:
-        connection.close()
+        await connection.close()
     if answer.status != 200:
         return None
     pattern = rf"^{re.escape(name)}(?:\{{[^}}]*\}})? ([0-9.eE+-]+)$"

@@ -94,7 +94,7 @@ class CpuWatch:
         self.began_at = time.perf_counter()
 
     def others_now(self) -> tuple[float, float]:
-        """The clocks of server and database. Reading them costs the generator a little, which is left out of its own."""
+        """The clocks of server and database. What reading them costs is left out of our own."""
         database = cpu_seconds((self.database_pid,)) if self.database_pid is not None else 0.0
         return cpu_seconds(self.server_pids), database
 

@@ -123,12 +123,12 @@ async def run_one(name: str, workshop: Workshop, report: Report) -> None:
 def lines_about(wish: Wish, workshop: Workshop) -> list[str]:
     """What was started and how it was measured."""
     postgres_found = workshop.postgres.description if workshop.postgres else "none"
-    outside = wish.outside.target if wish.outside else None
     lines = [f"postgres {postgres_found}"]
     if wish.runs_halls:
         lines.append(f"hall     {shlex.join(Path(word).name for word in wish.hall_command)}")
-    if outside is not None:
-        lines.append(
-            f"outside  {outside.address.host}:{outside.address.port}{outside.address.prefix}, wire {outside.wire}"
-        )
-    return [*lines, f"cores    {workshop.cores.note()}", *(f"method   {line}" for line in METHOD)]
+        lines.append(f"cores    {workshop.cores.note()}")
+    if wish.outside is not None:
+        target = wish.outside.target
+        host, port, prefix = target.address
+        lines.append(f"outside  {host}:{port}{prefix}, wire {target.wire}; it runs wherever it was started")
+    return [*lines, *(f"method   {line}" for line in METHOD)]

@@ -84,5 +84,4 @@ async def seated(targets: Sequence[Target], count: int, source_hosts: Sequence[s
     try:
         yield seats
     finally:
-        for seat in seats:
-            seat.connection.close()
+        await asyncio.gather(*(seat.connection.close() for seat in seats))

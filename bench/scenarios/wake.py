@@ -98,7 +98,7 @@ async def by_enqueue(parked_at: Target, enqueued_at: Target, plan: str, rounds: 
             woken.append(Woken(claimed_at - asked_at, acknowledged_at - asked_at))
             await must(seat, seat.speaker.complete(task), "complete")
             parking.park(seat)
-    operator.close()
+    await operator.close()
     return woken
 
 
