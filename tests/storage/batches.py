@@ -1,4 +1,4 @@
-"""Random batches of all verbs on few plans, tasks and workers, so that they collide. The oracle knows what makes sense."""
+"""Random batches of all verbs on few plans, tasks and workers, so that they collide."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ class Writer:
             self._take: 40,
             self._settle: 36,
             self._apply: 10,
-            self._steer: 16,
-            self._mark_seen: 8,
+            self._steer: 34,
+            self._mark_seen: 7,
             self._register: 6,
             self._return: 4,
             self._reconcile: 4,
@@ -92,7 +92,7 @@ class Writer:
             self._pause: 3,
             self._retry_plan: 2,
             self._unblock: 2,
-            self._beat: 3,
+            self._beat: 2,
             self._sweep: 12,
             self._forget: 2,
         }
@@ -100,9 +100,12 @@ class Writer:
     def batch(self) -> tuple[list[Draft], int]:
         """The next batch and its time. No two asks are about one unit of one worker, as the port demands."""
         self.now += self.chance.choices(STEPS_MS, (8, 8, 8, 8, 6, 4, 3, 3, 1, 1))[0]
+        if self.chance.random() < 0.06:
+            self.now += 150_000
+            return [SweepSilent(), SweepRunLimit()], self.now
         drafts: list[Draft] = []
         seen: set[Any] = set()
-        for _ in range(self.chance.choice((1, 1, 2, 3, 6, 10))):
+        for _ in range(self.chance.choice((1, 2, 3, 6, 10))):
             verb = self.chance.choices(list(self._verbs), list(self._verbs.values()))[0]
             draft = verb()
             marks = _marks(draft)
@@ -249,10 +252,10 @@ class Writer:
 
     def _steer(self) -> Draft:
         move = self._pick(
-            (3, Move.START), (2, Move.SKIP), (2, Move.CANCEL), (3, Move.RETRY), (4, Move.RESET), (2, Move.RELEASE),
+            (2, Move.START), (3, Move.SKIP), (2, Move.CANCEL), (3, Move.RETRY), (4, Move.RESET), (1, Move.RELEASE),
             (2, Move.REPRIORITISE),
         )  # fmt: skip
-        unit = self._some_unit()
+        unit = (self._some_unit(State.HELD) if self.chance.random() < 0.4 else None) or self._some_unit()
         plan, task_id = (unit.plan, unit.task_id) if unit else (self._plan(), "none")
         return Steer(
             plan, task_id, move, self.chance.random() < 0.5, self.chance.random() < 0.6, self.chance.randint(0, 3)
@@ -265,7 +268,9 @@ class Writer:
         return Beat()
 
     def _sweep(self) -> Draft:
-        return self.chance.choice((SweepSilent(), SweepSilent(), SweepRunLimit(), SweepRetries(), FoldTallies()))
+        return self.chance.choice(
+            (SweepSilent(), SweepSilent(orphans=False), SweepRunLimit(), SweepRetries(), FoldTallies())
+        )
 
     def _forget(self) -> Draft:
         return Forget(

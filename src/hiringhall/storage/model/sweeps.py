@@ -120,8 +120,7 @@ def forget(hall: Hall, ask: Forget) -> Swept:
         if at < hall.now - DIRECTIVE_MS_MAX:
             del hall.directives[target]
             changed += 1
-    left = [task.unit for tasks in hall.doomed.values() for task in tasks]
-    busy = {unit.holder for unit in (*hall.units(), *left)}
+    busy = {unit.holder for unit in hall.units()}
     for key, worker in list(hall.workers.items()):
         if worker.offline and key not in busy and worker.pulse.last_seen < hall.now - ask.keep_workers_ms:
             del hall.workers[key]

@@ -40,6 +40,7 @@ def _delete_plan(context: Context, ask: DeletePlan) -> Generator[Step, list[Row]
         yield from tell_to_stop(context, unit.holder, unit)
     yield Many("delete_plan", [{"plan": ask.plan}])
     yield Many("delete_lane", [{"lane": lanes[0][0]}])
+    yield Many("disarm_lane", [{"lane": lanes[0][0]}])
     yield Many("doom_lane", [{"lane": lanes[0][0]}])
     return True
 

@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from hiringhall.domain import work
+from hiringhall.domain.names import unit_path
 from hiringhall.domain.work import Unit
 from hiringhall.ports.store import Take, Taken, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
@@ -25,6 +26,7 @@ def take(context: Context, asks: Sequence[Take]) -> Procedure:
         share = shares[id(ask)] = _share(ask, heads)
         given.extend((ask, unit) for unit in share)
     yield from _hold(context, given)
+    yield from _no_longer_to_be_stopped(given, {worker for worker, told in takers.items() if told})
     outcomes = []
     for ask in asks:
         views = replayed.get(id(ask)) or tuple(view_of(unit, details[unit.id]) for unit in shares.get(id(ask), ()))
@@ -32,10 +34,21 @@ def take(context: Context, asks: Sequence[Take]) -> Procedure:
     return outcomes
 
 
-def _takers(asks: Sequence[Take]) -> Generator[Step, list[Row], set[str]]:
-    """The workers among those asking that may be given something."""
+def _takers(asks: Sequence[Take]) -> Generator[Step, list[Row], dict[str, bool]]:
+    """The workers among those asking that may be given something, and whether each was told to stop some unit."""
     rows = yield Fetch("find_takers", {"workers": sorted({ask.worker for ask in asks})})
-    return {row[0] for row in rows}
+    return {row[0]: bool(row[1]) for row in rows}
+
+
+def _no_longer_to_be_stopped(given: Sequence[tuple[Take, Unit]], told: set[str]) -> Generator[Step, list[Row], None]:
+    """A worker that is handed anew what it was told to stop must not take that word for the new hand-over."""
+    rows = [
+        {"worker": ask.worker, "target": unit_path(unit.plan, unit.task_id)}
+        for ask, unit in given
+        if ask.worker in told
+    ]
+    if rows:
+        yield FetchMany("delete_directive", rows)
 
 
 def replay(asks: Sequence[Take]) -> Generator[Step, list[Row], dict[int, tuple[TaskView, ...]]]:

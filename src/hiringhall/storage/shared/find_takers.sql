@@ -1,2 +1,4 @@
--- Which of these workers may be given something.
-SELECT key FROM worker WHERE key {any:workers text} AND quiet = 0 AND terminate = 0
+-- Which of these workers may be given something, and whether each was told to stop some unit.
+SELECT w.key, EXISTS (SELECT 1 FROM directive AS d WHERE d.worker = w.key)
+FROM worker AS w
+WHERE w.key {any:workers text} AND w.quiet = 0 AND w.terminate = 0
