@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-from hiringhall.ports.store import Apply, Ask, Committed, Store, StoreUnavailable
+from hiringhall.ports.store import Apply, Ask, Committed, Store, StoreUnavailable, Take
 from hiringhall.ports.wakeups import Wakeups
 
 BATCH_ASKS_MAX: Final = 256
@@ -33,7 +34,6 @@ class Coalescer:
         self._channels: dict[str, _Channel] = {}
         self._channel_of: Callable[[Ask], str] = store.channel
         self._loop = asyncio.get_running_loop()
-        self.waiting = 0
         self.batches = 0
         self.asks: Counter[str] = Counter()
         """How many asks of each verb were committed."""
@@ -51,18 +51,22 @@ class Coalescer:
         One whose caller is no longer `alive` when the batch is formed is dropped, and `on_gone` is called instead. With
         too many asks waiting, `done` gets a StoreUnavailable at once.
         """
-        if self.waiting >= self._waiting_limit:
-            done(StoreUnavailable("too many requests are waiting for the database"))
-            return
         name = self._channel_of(ask)
         channel = self._channels.get(name)
         if channel is None:
             channel = self._channels[name] = _Channel(self)
-        self.waiting += 1
+        if len(channel.queue) >= self._waiting_limit:
+            done(StoreUnavailable("too many requests are waiting for the database"))
+            return
         channel.queue.append((ask, done, alive, on_gone))
         if not channel.busy:
             channel.busy = True
             self._loop.call_soon(channel.start)
+
+    @property
+    def waiting(self) -> int:
+        """How many asks wait for their batch."""
+        return sum(len(channel.queue) for channel in self._channels.values())
 
     async def one(self, ask: Ask) -> Any:
         """The outcome of one ask, for callers that are not in a hurry.
@@ -116,13 +120,14 @@ class Coalescer:
             try:
                 entry[1](outcome)
             except Exception as bug:  # noqa: BLE001 - the others of the batch have nothing to do with it
-                self._deliver_bug(entry[1], bug)
+                self.tell(partial(entry[1], bug))  # its caller waits for some answer
 
-    def _deliver_bug(self, done: Done, bug: Exception) -> None:
+    def tell(self, callback: Callable[[], None]) -> None:
+        """Call a callback whose bugs are its own."""
         try:
-            done(bug)  # its caller waits for some answer
-        except Exception as second:  # noqa: BLE001 - it has been told
-            self._loop.call_exception_handler({"message": "an outcome could not be delivered", "exception": second})
+            callback()
+        except Exception as bug:  # noqa: BLE001 - the others of the batch have nothing to do with it
+            self._loop.call_exception_handler({"message": "a callback of the coalescer failed", "exception": bug})
 
 
 class _Channel:
@@ -154,31 +159,34 @@ class _Channel:
         batch: list[_Entry] = []
         units: set[object] = set()
         later: list[_Entry] = []
-        size = taken = 0
+        size = 0
         while queue and len(batch) < BATCH_ASKS_MAX and size < BATCH_BYTES_MAX:
-            entry = queue[0]
-            ask = entry[0]
-            if type(ask) is Apply and batch:
-                break
-            queue.popleft()
-            taken += 1
-            if entry[2] is not None and not entry[2]():
-                if entry[3] is not None:
-                    entry[3]()
+            ask, _, alive, on_gone = entry = queue.popleft()
+            if alive is not None and not alive():
+                if on_gone is not None:
+                    self._coalescer.tell(on_gone)
                 continue
-            unit = getattr(ask, "unit", None)
-            if unit is not None:
-                if unit in units:
-                    later.append(entry)
-                    taken -= 1
-                    continue
-                units.add(unit)
-            batch.append(entry)
-            if type(ask) is Apply:
+            kind = type(ask)
+            if kind is Take:
+                batch.append(entry)
+                continue
+            if kind is Apply and batch:
+                queue.appendleft(entry)
                 break
-            reason = getattr(ask, "reason", None)
-            if reason is not None and len(reason) > LONG_REASON_CHARACTERS:
-                size += 4 * len(reason)
+            unit = getattr(ask, "unit", None)
+            if unit is not None and unit in units:
+                later.append(entry)
+                continue
+            units.add(unit)
+            batch.append(entry)
+            size += _size_of(ask)
         queue.extendleft(reversed(later))
-        self._coalescer.waiting -= taken
         return batch
+
+
+def _size_of(ask: Ask) -> int:
+    """Roughly how many bytes the ask adds to its batch; small ones count for nothing."""
+    if type(ask) is Apply:
+        return BATCH_BYTES_MAX
+    reason = getattr(ask, "reason", None)
+    return 4 * len(reason) if reason is not None and len(reason) > LONG_REASON_CHARACTERS else 0

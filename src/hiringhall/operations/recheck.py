@@ -16,22 +16,32 @@ class Recheck:
 
     def __init__(self, hall: Hall) -> None:
         self._hall = hall
+        self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Begin; only once."""
-        self._task = self._hall.loop.create_task(self._run())
+        self._again()
 
     async def stop(self) -> None:
         """End, and return when it has ended."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        task, self._task = self._task, None
+        if self._timer is not None:
+            self._timer.cancel()
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(INTERVAL_SECONDS * (0.8 + 0.4 * self._hall.jitter()))
-            await self.run_once()
+    def _again(self) -> None:
+        self._timer = self._hall.loop.call_later(INTERVAL_SECONDS * (0.8 + 0.4 * self._hall.jitter()), self._look)
+
+    def _look(self) -> None:
+        self._task = self._hall.loop.create_task(self.run_once())
+        self._task.add_done_callback(self._looked)
+
+    def _looked(self, task: asyncio.Task[None]) -> None:
+        if task is self._task:
+            self._again()
 
     async def run_once(self) -> None:
         """Ask once, unless nobody waits."""

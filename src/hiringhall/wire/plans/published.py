@@ -91,7 +91,7 @@ class ControlStateCall(WorkerCall):
 
     def admitted(self) -> None:
         view = self.known.view if self.known is not None else None
-        changed = datetime.now(UTC) if view is None else datetime.fromtimestamp(view.registered_at / 1000, UTC)
+        changed = datetime.fromtimestamp(0 if view is None else view.registered_at / 1000, UTC)
         paused = view is not None and (view.quiet or view.terminate)
         self.answer(json_of({"paused": paused, "updated_at": changed.isoformat(timespec="milliseconds")}))
 
