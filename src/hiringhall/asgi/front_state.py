@@ -89,7 +89,7 @@ class FrontState:
 
     def _close_overdue(self, now: float) -> None:
         settings = self.settings
-        due = now - settings.keep_alive_seconds
+        due = now - settings.keep_alive_seconds - self.tick_seconds  # never early, though the clock is coarse
         overdue = []
         for front in self.idle:
             if front.since > due:

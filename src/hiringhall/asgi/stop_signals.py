@@ -40,4 +40,5 @@ def stop_signals(asked: Callable[[], None]) -> Iterator[None]:
         for number, handler in before.items():
             with contextlib.suppress(NotImplementedError):
                 loop.remove_signal_handler(number)
-            signal.signal(number, handler)
+            if handler is not None:  # one that was not set from Python cannot be set again
+                signal.signal(number, handler)

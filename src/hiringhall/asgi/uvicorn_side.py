@@ -1,7 +1,7 @@
 """The part of a connection that is uvicorn's: what its protocol keeps, and how a request is passed on to ASGI.
 
-The protocol class is no documented extension point of uvicorn: tests/wire/test_uvicorn_contract.py names every part of
-it that is relied upon.
+The protocol class is no documented extension point of uvicorn: tests/wire/front/test_uvicorn_contract.py names every
+part of it that is relied upon.
 """
 
 from __future__ import annotations

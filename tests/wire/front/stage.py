@@ -225,14 +225,16 @@ class Stage:
 
 
 @contextlib.asynccontextmanager
-async def staged(settings: FrontSettings, app: Any = application, **serving: Any) -> AsyncIterator[Stage]:
+async def staged(
+    settings: FrontSettings, app: Any = application, *, router: Any = None, **serving: Any
+) -> AsyncIterator[Stage]:
     """A front on a free port, stopped at the end."""
     handlers = Handlers()
     stage = Stage(handlers)
 
     async def run() -> None:
         await serve(
-            [Listener(app, handlers, "127.0.0.1", 0)],
+            [Listener(app, router or handlers, "127.0.0.1", 0)],
             settings=settings,
             on_ready=stage.on_ready,
             on_drain_start=lambda: stage.events.append("drain start"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -131,6 +133,17 @@ async def test_reader_that_never_reads(stage: Stage) -> None:
         await eventually(lambda: "big" in stage.handlers.lost, f"the loss {leave.__name__}")
         assert stage.handlers.lost.count("big") == 1
         client.writer.transport.abort()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has TCP_USER_TIMEOUT")
+async def test_reader_that_stays_and_takes_nothing(stages: Callable[..., Awaitable[Stage]]) -> None:
+    """An answer of which nothing more is taken for the user timeout is lost, though the peer is still there."""
+    stage = await stages(user_timeout_seconds=0.5)
+    client = await stage.connect()
+    client.pause_reading()
+    await client.send(post("/big"))
+    await eventually(lambda: stage.handlers.lost == ["big"], "the loss")
+    client.writer.transport.abort()
 
 
 async def test_reader_that_does_not_read_is_not_served_more(stage: Stage) -> None:
