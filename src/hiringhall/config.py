@@ -72,7 +72,8 @@ def _setting(
     return field(default=default, metadata=about)
 
 
-def _default_data() -> str:
+def default_data() -> str:
+    """The data folder of a server that names none."""
     home = os.environ.get("XDG_DATA_HOME") or str(Path("~/.local/share").expanduser())
     return str(Path(home) / "hiringhall")
 
@@ -175,7 +176,7 @@ def read_settings(
     """
     flags = flags or {}
     environment = os.environ if environment is None else environment
-    folder = flags.get("data") or environment.get("HALL_DATA") or _default_data()
+    folder = flags.get("data") or environment.get("HALL_DATA") or default_data()
     in_file = _read_file([(working_folder or Path()) / FILE, Path(folder) / FILE])
     values: dict[str, Any] = {}
     for setting in SETTINGS:

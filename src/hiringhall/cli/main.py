@@ -1,0 +1,45 @@
+"""The program `hall`: its commands and groups of commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hiringhall import __version__
+from hiringhall.cli import explain, plan, serve, work, worker
+from hiringhall.cli.trouble import Commands
+
+app = typer.Typer(
+    name="hall",
+    cls=Commands,
+    help="Durable work for workers in any language, over plain HTTP.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("serve", help=serve.HELP)(serve.serve_command)
+app.add_typer(plan.app, name="plan")
+app.add_typer(work.app, name="work")
+app.add_typer(worker.app, name="worker")
+app.command("explain")(explain.explain)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"hall {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _hall(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    del version
+
+
+if __name__ == "__main__":
+    app(prog_name="hall")
