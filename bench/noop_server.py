@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import itertools
 import os
 import secrets
-import socket
+from collections.abc import Sequence
 
 import msgspec
-import uvicorn
-import uvloop
 
 from bench.memory_server import ClaimBody, SettleBody, TaskReply
 from bench.memory_store import Task
-from hiringhall.asgi.hot_front import front_class
+from hiringhall.asgi.server import Address, Listener, new_event_loop, serve
 from hiringhall.wire.exchange import Exchange, Handler, Reply, Route
 
 BODY_LIMIT_BYTES = 1024 * 1024
-BACKLOG = 4096
 HEADERS = ((b"content-type", b"application/json"), (b"cache-control", b"no-store"))
 
 encode = msgspec.json.Encoder().encode
@@ -108,30 +106,14 @@ async def nothing_else(scope: dict[str, object], _receive: object, _send: object
     raise LookupError(f"the no-op server has no {scope['type']} route")
 
 
-class NoopServer(uvicorn.Server):
-    """Says where it listens."""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then print the line that a hall prints."""
-        await super().startup(sockets)
-        for listener in sockets or ():
-            host, port = listener.getsockname()
-            print(f"hall: ready on http://{host}:{port}", flush=True)
-
-
-async def serve(host: str, port: int) -> None:
-    """Listen until the process is ended."""
+async def serve_noop(host: str, port: int) -> None:
+    """Listen as a hall does, until the process is asked to end."""
     router = NoopRouter(NoopHandlers(os.environ.get("HALL_BOOTSTRAP_TOKEN", "bootstrap").encode()))
-    config = uvicorn.Config(
-        nothing_else,
-        http=front_class(router),
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-    )
-    listener = socket.create_server((host, port), backlog=BACKLOG)
-    await NoopServer(config).serve([listener])
+
+    def ready(addresses: Sequence[Address]) -> None:
+        print(f"hall: ready on http://{addresses[0].host}:{addresses[0].port}", flush=True)
+
+    await serve([Listener(nothing_else, router, host, port)], on_ready=ready)
 
 
 def main() -> None:
@@ -142,7 +124,8 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--data", help="accepted and unused: nothing is stored")
     asked = parser.parse_args()
-    uvloop.run(serve(asked.host, asked.port))
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(serve_noop(asked.host, asked.port))
 
 
 if __name__ == "__main__":
