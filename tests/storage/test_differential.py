@@ -34,7 +34,7 @@ from tests.storage.snapshot import Edge, crossed_edges
 from tests.storage.subjects import Subject, open_subject
 
 BATCHES_MIN = 40
-BATCHES_MAX = 1_200
+BATCHES_MAX = 4_000
 OF_CALLS = {Move.WITHDRAW, Move.EXPIRE}
 TO_CROSS = {(state, move) for state, move in MOVES if move not in OF_CALLS}
 REGRESSIONS = Path(__file__).with_name("regression_seeds.txt")

@@ -37,7 +37,7 @@ class Unit:
     handed_version: int = 0  # the version under which the present or last holder got it
     started: bool = False
     holder: str | None = None
-    last_holder: str | None = None
+    last_holder: str | None = None  # who had it last or, once it is finished, whose answer finished it
     handed_at: int | None = None
     run_until: int | None = None
     retry_at: int | None = None
@@ -115,6 +115,8 @@ def _move(
     assert after is not None, f"{move} is not allowed from {unit.state}"
     if unit.state is State.HELD and after is not State.HELD:
         unit.last_holder, unit.holder, unit.run_until, unit.started = unit.holder, None, None, False
+    if after in FINAL:
+        unit.last_holder = worker if move in (Move.COMPLETE, Move.FAIL) else None
     unit.state = after
     unit.version += 1
     return Event(unit.id, unit.version, move, after, worker, cause, reason)

@@ -101,7 +101,7 @@ def _insert(hall: Hall, plan: Plan, fresh: Sequence[TaskSpec], positions: dict[s
         hall.next_work += 1
         task = plan.tasks[name] = hall.tasks[unit.id] = Task(unit, spec, hall.now)
         _connect(hall, plan, task)
-        task.history.append(HistoryLine(hall.now, unit.version, "submit", State.WAITING.value))
+        task.history.append(HistoryLine(hall.now, unit.version, "submit", unit.state.value))
         hall.ring_lane(unit)
 
 

@@ -53,11 +53,11 @@ def apply_plan(context: Context, asks: Sequence[Apply]) -> Procedure:
 
 def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied | Refused]:
     file = ask.file
+    yield Fetch("lock_lane", {"key": plan_lane(file.plan_id)})  # then look: while it waited the plan may have changed, or gone
     existing = yield Fetch("find_plan_lane", {"plan": file.plan_id})
     names = {name for spec in file.tasks for name in (spec.task_id, *spec.dependencies)}
     known: dict[str, Known] = {}
     if existing:
-        yield Fetch("lock_lane", {"key": plan_lane(file.plan_id)})
         rows = yield Fetch("find_named_tasks", {"plan": file.plan_id, "names": sorted(names)})
         known = {row[0]: Known(row[1], State(row[2]), row[3]) for row in rows}
     fresh = [spec for spec in file.tasks if spec.task_id not in known]
@@ -208,6 +208,7 @@ def _insert(
                 "digest": known[name].digest,
                 "seq": positions[name],
                 "made_at": context.now,
+                "made_as": state.value,
             }
         )
         edges += [{"dependency": other.work, "dependent": number} for other in needs]

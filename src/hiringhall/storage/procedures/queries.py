@@ -135,7 +135,7 @@ def _task_rows(rows: list[Row]) -> Generator[Step, list[Row], list[TaskRow]]:
 def read_history(_: Context, query: ReadHistory) -> Procedure:
     """The audit log of one unit, oldest first: its making, its hand-overs and all other moves."""
     made = yield Fetch("find_making", {"work": query.work})
-    lines = [HistoryLine(row[0], 1, "submit", State.WAITING) for row in made]
+    lines = [HistoryLine(row[0], 1, "submit", State(row[1])) for row in made]
     handed = yield Fetch("find_hand_overs", {"work": query.work})
     lines += [HistoryLine(at, version, Move.HOLD, State.HELD, worker, cause) for at, version, worker, cause in handed]
     events = yield Fetch("find_events", {"work": query.work})

@@ -1,2 +1,2 @@
--- When a unit was made.
-SELECT made_at FROM task WHERE work = :work
+-- When a unit was made, and in which state.
+SELECT made_at, made_as FROM task WHERE work = :work

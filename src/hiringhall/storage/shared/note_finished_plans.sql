@@ -1,6 +1,6 @@
 -- Note when plans were first found to be finished, and which are no longer.
 UPDATE plan
-SET finished_at = CASE WHEN finished_at IS NULL THEN :now ELSE NULL END
+SET finished_at = CASE WHEN finished_at IS NULL THEN CAST(:now AS bigint) ELSE NULL END
 WHERE lane IN (
     SELECT p.lane
     FROM plan AS p

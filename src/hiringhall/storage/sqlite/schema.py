@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import apsw
 
+from hiringhall.storage.schema import SchemaTooNew, check_not_newer
 from hiringhall.storage.statements import load_migrations
-
-
-class SchemaTooNew(Exception):
-    """The data was written by a newer version of the hall, which this one must not touch."""
 
 
 def migrate(connection: apsw.Connection) -> None:
@@ -18,15 +15,13 @@ def migrate(connection: apsw.Connection) -> None:
         SchemaTooNew: the file is at a higher number than the newest migration.
     """
     migrations = load_migrations("sqlite")
-    newest = migrations[-1][0]
     present = int(connection.pragma("user_version"))
-    if present > newest:
-        raise SchemaTooNew(
-            f"the data has schema {present}, but this version of the hall knows only schemas up to {newest}: "
-            "start the version that wrote it, or a newer one"
-        )
+    check_not_newer(present, migrations[-1][0])
     for number, text in migrations:
         if number > present:
             with connection:
                 connection.execute(text)
                 connection.pragma("user_version", number)
+
+
+__all__ = ["SchemaTooNew", "migrate"]

@@ -60,6 +60,7 @@ CREATE TABLE task (
     digest TEXT NOT NULL,
     seq INTEGER NOT NULL,
     made_at INTEGER NOT NULL,
+    made_as TEXT NOT NULL, -- its first state
     UNIQUE (lane, task_id)
 );
 CREATE INDEX task_by_seq ON task (lane, seq, work);
