@@ -7,8 +7,13 @@ from typing import Annotated
 import typer
 
 from hiringhall import __version__
-from hiringhall.cli import explain, plan, serve, work, worker
+from hiringhall.cli.explain import explain
+from hiringhall.cli.plan import app as plan_app
+from hiringhall.cli.serve import HELP as SERVE_HELP
+from hiringhall.cli.serve import serve_command
 from hiringhall.cli.trouble import Commands
+from hiringhall.cli.work import app as work_app
+from hiringhall.cli.worker import app as worker_app
 
 app = typer.Typer(
     name="hall",
@@ -19,11 +24,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("serve", help=serve.HELP)(serve.serve_command)
-app.add_typer(plan.app, name="plan")
-app.add_typer(work.app, name="work")
-app.add_typer(worker.app, name="worker")
-app.command("explain")(explain.explain)
+app.command("serve", help=SERVE_HELP)(serve_command)
+app.add_typer(plan_app, name="plan")
+app.add_typer(work_app, name="work")
+app.add_typer(worker_app, name="worker")
+app.command("explain")(explain)
 
 
 def _show_version(wanted: bool) -> None:

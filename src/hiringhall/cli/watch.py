@@ -143,11 +143,11 @@ def _ending(connection: Connection, summary: dict[str, Any]) -> list[str]:
     wanted = {"status": "FAILED", "limit": str(FAILED_SHOWN)}
     path = f"/admin/plans/{quote(summary['id'], safe='')}"
     failed = [visible(task["id"]) for task in connection.call("GET", path, params=wanted)["plan"]["tasks"]]
-    waiting = f", and {counts['waiting']} wait for them" if counts["waiting"] else ""
+    waiting = f" with {counts['waiting']} waiting for what failed" if counts["waiting"] else ""
     more = ", …" if counts["failed"] > len(failed) else ""
     first = failed[0] if failed else "TASK"
-    failures = f"{counts['failed']} failed{waiting}: {', '.join(failed)}{more}"
+    failures = f"{counts['failed']} failed: {', '.join(failed)}{more}"
     return [
-        f"{plan}: {summary['state']}; {counts['done']} done, {failures}",
+        f"{plan}: {summary['state']}{waiting}; {counts['done']} done, {failures}",
         f"  `hall explain {plan}/{first}` tells why; `hall plan retry {plan}` tries again",
     ]
