@@ -6,6 +6,7 @@ import contextlib
 import json
 import select
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -81,7 +82,7 @@ def silence(sock: socket.socket, heard: Heard) -> bool:
 class ScriptedHall:
     """Behaves like a hall, unless `script[verb]` holds a reaction for the next request of that verb."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.changed = threading.Condition()
         self.heard: list[Heard] = []
         self.script: dict[str, deque[Reaction]] = defaultdict(deque)
@@ -89,13 +90,14 @@ class ScriptedHall:
         self.directive: str | None = None
         self.parked = 0
         self.problems: list[str] = []
+        self._tls = tls
         self._closing = False
         self._registered = 0
         self._connections = 0
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", port))
         self.port: int = self._listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def hand_out(self, task_id: str, version: int = 2, plan_id: str = "demo", **members: object) -> None:
@@ -140,13 +142,16 @@ class ScriptedHall:
                 return
             with self.changed:
                 self._connections += 1
-                self._open.add(sock)
                 number = self._connections
             threading.Thread(target=self._serve, args=(sock, number), daemon=True).start()
 
     def _serve(self, sock: socket.socket, number: int) -> None:
         try:
+            if self._tls is not None:
+                sock = self._tls.wrap_socket(sock, server_side=True)
             reader = sock.makefile("rb")
+            with self.changed:
+                self._open.add(sock)
             while (heard := self._read(reader, number)) is not None:
                 with self.changed:
                     self.heard.append(heard)
@@ -160,6 +165,7 @@ class ScriptedHall:
         finally:
             with self.changed:
                 self._open.discard(sock)
+                self.changed.notify_all()
             with contextlib.suppress(OSError, UnboundLocalError):
                 reader.close()
             sock.close()

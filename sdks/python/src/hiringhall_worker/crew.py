@@ -69,7 +69,7 @@ class Claimer:
                 return True
         if not isinstance(shift.carry_out(Register(shift.session), self.connection, shift.hopeful), Done):
             return False
-        log.info("registered as %s", shift.session.identity)
+        log.info("registered as %s", shift.session.name)
         return True
 
     def _slot_free(self) -> bool:
@@ -91,6 +91,7 @@ class Claimer:
             errand = Claim(shift.session)
         step = shift.carry_out(errand, self.connection, shift.hopeful)
         if isinstance(step, Got):
+            log.info("claimed %s", step.hold)
             shift.begin(step.hold)
             return not (shift.rules.once and self._finish_when_idle())
         if isinstance(step, Empty):
@@ -148,7 +149,7 @@ class Heart:
             return
         log.warning("the hall no longer knows this worker; registering anew")
         if isinstance(shift.carry_out(Register(shift.session), self.connection, self._patient), Done):
-            log.info("registered as %s", shift.session.identity)
+            log.info("registered as %s", shift.session.name)
             shift.interrupt_claim()
 
 

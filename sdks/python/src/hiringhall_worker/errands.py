@@ -57,7 +57,8 @@ class Errand:
             return Skipped(f"{explain(answer)} (this worker has registered anew since)")
         if found is Verdict.UNAUTHORIZED:
             return Crash(Unauthorized(f"{self.verb.value}: {explain(answer)}; {self.advice()}"))
-        return Crash(Refused(f"{self.verb.value}: {explain(answer)}; is the address of the server right?"))
+        hint = "" if answer.status in (400, 422) else "; is the address of the server right?"
+        return Crash(Refused(f"{self.verb.value}: {explain(answer)}{hint}"))
 
     def advice(self) -> str:
         if self.verb is Verb.REGISTER:

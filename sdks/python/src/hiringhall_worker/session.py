@@ -84,6 +84,11 @@ class Session:
         return wire.holding((hold.plan_id, hold.task_id, hold.version) for hold in mine)
 
     @property
+    def name(self) -> str:
+        """The worker id, for people."""
+        return "nobody" if self.identity is None else self.identity.worker_id
+
+    @property
     def beat_seconds(self) -> float:
         """The time between two heartbeats."""
         usual = self.terms.heartbeat_seconds

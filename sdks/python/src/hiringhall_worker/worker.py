@@ -18,7 +18,7 @@ from .session import Identity, Session, Terms
 from .shift import Rules, Shift
 from .task import Task
 from .transport import Address
-from .wire import sendable
+from .wire import reportable, sendable
 
 DEFAULT_SERVER = "http://127.0.0.1:8400"
 LONGEST_HOLD_SECONDS = 55.0
@@ -68,7 +68,7 @@ class PlanWorker:
         self._address = Address.of(server or os.environ.get("HALL_SERVER") or DEFAULT_SERVER, tls)
         self._terms = Terms(
             plan_id=plan,
-            hostname=hostname or socket.gethostname() or "unknown",
+            hostname=reportable(hostname or socket.gethostname() or "unknown"),
             bootstrap_token=_token("bootstrap_token", bootstrap_token, "HALL_BOOTSTRAP_TOKEN"),
             token=_token("token", token, "HALL_WORKER_TOKEN"),
             hold_seconds=_seconds("hold_seconds", hold_seconds, LONGEST_HOLD_SECONDS),
