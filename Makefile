@@ -46,7 +46,8 @@ format: $(INSTALLED) ## format the code and mend what the linter can
 
 lock: $(INSTALLED) ## pin the dependencies in requirements/dev.lock (UPGRADE=1: the newest permitted)
 	@$(VENV)/bin/pip-compile --quiet $(if $(UPGRADE),--upgrade) --extra dev --strip-extras --no-header --no-annotate --no-emit-options \
-		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements/dev.lock pyproject.toml
+		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(addprefix --unsafe-package=,hiringhall-worker pip setuptools) \
+		--output-file requirements/dev.lock requirements/own.in pyproject.toml
 
 clean: ## remove the environment and everything built
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

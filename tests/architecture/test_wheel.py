@@ -18,19 +18,39 @@ from tests.hall_process import Database, HallProcess
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The server's wheel."""
-    folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
-    (built,) = folder.glob("*.whl")
-    return built
+    return build(ROOT, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
-def elsewhere(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bin folder of an environment that holds nothing but the wheel and its dependencies."""
+def sdk_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the SDK, which the server's commands use."""
+    return build(ROOT / "sdks/python", tmp_path_factory.mktemp("dist-sdk"))
+
+
+@pytest.fixture(scope="module")
+def elsewhere(wheel: Path, sdk_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bin folder of an environment that holds nothing but the wheels and their dependencies."""
     folder = tmp_path_factory.mktemp("elsewhere")
     venv.create(folder, with_pip=True)
-    run(folder / "bin/python", "-m", "pip", "install", "--quiet", "--constraint", ROOT / "requirements/dev.lock", wheel)
+    run(
+        folder / "bin/python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--constraint",
+        ROOT / "requirements/dev.lock",
+        sdk_wheel,
+        wheel,
+    )
     return folder / "bin"
+
+
+def build(project: Path, folder: Path) -> Path:
+    """Build the one wheel of a project."""
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, project)
+    (built,) = folder.glob("*.whl")
+    return built
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
