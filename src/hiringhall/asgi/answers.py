@@ -17,9 +17,10 @@ CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _COMMON: Final = (
     b"%bcache-control: no-store\r\ncontent-type: application/json\r\ncontent-length: %d\r\nx-request-id: %b\r\n%b%b"
 )
+_NO_STORE: Final = (b"cache-control", b"no-store")
+_JSON: Final = (b"content-type", b"application/json")
 BODILESS: Final = frozenset({204, 304})
 
-_UNSAFE = re.compile(rb"[\r\n\0]").search
 _prefix = os.urandom(6).hex().encode()
 _numbers = itertools.count(1)
 
@@ -67,8 +68,9 @@ def render(opening: bytes, reply: Reply, request_id: bytes, *, head_only: bool, 
     ending = b"connection: close\r\n\r\n" if close else b"\r\n"
     if not headers and body and not head_only:
         return _COMMON % (opening, len(body), request_id, ending, body)
-    lines = [opening]
-    lines += [b"%b: %b\r\n" % header for header in full_headers(reply, request_id)]
+    lines = [opening, b"x-request-id: ", request_id, b"\r\n"]
+    for name, value in _completed(reply):
+        lines += (name, b": ", value, b"\r\n")
     lines.append(ending)
     if not head_only and status not in BODILESS:
         lines.append(body)
@@ -77,16 +79,26 @@ def render(opening: bytes, reply: Reply, request_id: bytes, *, head_only: bool, 
 
 def full_headers(reply: Reply, request_id: bytes) -> list[tuple[bytes, bytes]]:
     """All headers of an answer but date and connection."""
-    names = {name.lower() for name, _ in reply.headers}
-    headers = [(b"x-request-id", request_id)]
-    if b"cache-control" not in names:
-        headers.append((b"cache-control", b"no-store"))
-    if reply.status not in BODILESS:
-        headers.append((b"content-length", b"%d" % len(reply.body)))
-        if reply.body and b"content-type" not in names:
-            headers.append((b"content-type", b"application/json"))
-    for header in reply.headers:
-        if _UNSAFE(header[0]) or _UNSAFE(header[1]):
-            raise ValueError(f"header {header[0]!r} holds a line break")
-        headers.append(header)
+    return [(b"x-request-id", request_id), *_completed(reply)]
+
+
+def _completed(reply: Reply) -> list[tuple[bytes, bytes]]:
+    """The headers of a reply, and those that every answer has besides."""
+    status, body, given = reply
+    headers = list(given)
+    stored = typed = False
+    for name, value in given:
+        if b"\r" in value or b"\n" in value or b"\n" in name:
+            raise ValueError(f"header {name!r} holds a line break")
+        lower = name.lower()
+        if lower == b"cache-control":
+            stored = True
+        elif lower == b"content-type":
+            typed = True
+    if not stored:
+        headers.append(_NO_STORE)
+    if status not in BODILESS:
+        headers.append((b"content-length", b"%d" % len(body)))
+        if body and not typed:
+            headers.append(_JSON)
     return headers
