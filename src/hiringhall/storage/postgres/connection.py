@@ -1,0 +1,198 @@
+"""PostgreSQL connections: what one is set to, how it is replaced, and how a step of a procedure is carried out on it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import asyncpg
+from asyncpg.connect_utils import SessionAttribute
+
+from hiringhall.ports.store import StoreUnavailable
+from hiringhall.storage.postgres.failures import is_away
+from hiringhall.storage.procedure import Fetch, FetchMany, Many, Procedure, Row, Step
+from hiringhall.storage.statements import Statement, load_statements
+
+Connection: TypeAlias = "asyncpg.Connection[Any]"
+
+CONNECT_SECONDS: Final = 5.0
+GRACE_SECONDS: Final = 1.0
+"""How much longer the client waits for an answer than the server works on it."""
+ABANDONED_TRANSACTION_SECONDS: Final = 10.0
+STATEMENTS_CACHED_MAX: Final = 400
+_PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]+)")
+_COMMENT: Final = re.compile(r"--[^\n]*")
+
+
+def any_of(name: str, element: str) -> str:
+    """SQL for "is one of the list", which travels as an array."""
+    return f"= ANY (CAST(:{name} AS {element}[]))"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A statement in PostgreSQL's words. `whole`: all rows of parameters go into one run, transposed to arrays."""
+
+    text: str
+    parameters: tuple[str, ...]
+    whole: bool
+
+
+def prepared(statement: Statement) -> Prepared:
+    """Number the parameters of a statement."""
+    numbers = {name: number for number, name in enumerate(statement.parameters, start=1)}
+    code = _COMMENT.sub("", statement.text)
+    text = _PARAMETER.sub(lambda found: f"${numbers[found[1]]}", code).strip()
+    return Prepared(f"/* {statement.name} */ {text}", statement.parameters, "unnest(" in text)
+
+
+def load() -> dict[str, Prepared]:
+    """The statements in PostgreSQL's words."""
+    return {name: prepared(statement) for name, statement in load_statements("postgres", any_of).items()}
+
+
+def settings_for(
+    purpose: str, *, statement_seconds: float, fixed_plans: bool = False, read_only: bool = False
+) -> dict[str, str]:
+    """The settings of a session.
+
+    Every statement has an index that bounds it, so that a scan is never right, not even while a table looks empty.
+    """
+    settings = {
+        "application_name": f"hiringhall {purpose}",
+        "synchronous_commit": "on",
+        "default_transaction_isolation": "repeatable read" if read_only else "read committed",
+        "default_transaction_read_only": "on" if read_only else "off",
+        "statement_timeout": str(round(statement_seconds * 1000)),
+        "idle_in_transaction_session_timeout": str(round(ABANDONED_TRANSACTION_SECONDS * 1000)),
+        "jit": "off",
+        "enable_seqscan": "off",
+    }
+    if fixed_plans:
+        settings["plan_cache_mode"] = "force_generic_plan"
+    return settings
+
+
+class Link:
+    """One connection that is made when it is needed, and made anew after a failure."""
+
+    __slots__ = ("_connection", "_settings", "_url", "statement_seconds")
+
+    def __init__(self, url: str, settings: dict[str, str], statement_seconds: float) -> None:
+        self._url = url
+        self._settings = settings
+        self._connection: Connection | None = None
+        self.statement_seconds = statement_seconds
+
+    async def connection(self) -> Connection:
+        """The living connection.
+
+        Raises:
+            StoreUnavailable: none can be made.
+        """
+        if self._connection is None or self._connection.is_closed():
+            self._connection = None
+            try:
+                self._connection = await asyncpg.connect(
+                    self._url,
+                    timeout=CONNECT_SECONDS,
+                    command_timeout=self.statement_seconds + GRACE_SECONDS,
+                    statement_cache_size=STATEMENTS_CACHED_MAX,
+                    max_cached_statement_lifetime=0,
+                    server_settings=self._settings,
+                    target_session_attrs=SessionAttribute.primary,
+                )
+            except Exception as error:
+                if is_away(error):
+                    raise StoreUnavailable(
+                        f"the database cannot be reached: {error or type(error).__name__}"
+                    ) from error
+                raise
+        return self._connection
+
+    def drop(self) -> None:
+        """Let go of the connection at once; what it was doing is rolled back, or was committed already."""
+        connection, self._connection = self._connection, None
+        if connection is not None and not connection.is_closed():
+            connection.terminate()
+
+    async def close(self) -> None:
+        """Say goodbye to the database."""
+        connection, self._connection = self._connection, None
+        if connection is not None and not connection.is_closed():
+            try:
+                await connection.close(timeout=GRACE_SECONDS)
+            except Exception:  # noqa: BLE001 - it is given up anyway
+                connection.terminate()
+
+
+class Links:
+    """Connections for one purpose, lent to one borrower each."""
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self._all = tuple(links)
+        self._free: asyncio.LifoQueue[Link] = asyncio.LifoQueue()
+        for link in links:
+            self._free.put_nowait(link)
+
+    @asynccontextmanager
+    async def borrow(self) -> AsyncIterator[Link]:
+        """Have a link for the time of a `with` block. One that is left in the middle of something is dropped."""
+        link = await self._free.get()
+        try:
+            yield link
+        except BaseException:
+            link.drop()
+            raise
+        finally:
+            self._free.put_nowait(link)
+
+    async def close(self) -> None:
+        """Close those that are free, and those that are lent as soon as they come back."""
+        for _ in self._all:
+            link = await self._free.get()
+            await link.close()
+
+
+class Runner:
+    """Carries out procedures on connections, and counts statements."""
+
+    __slots__ = ("statements", "statements_run")
+
+    def __init__(self, statements: Mapping[str, Prepared]) -> None:
+        self.statements = statements
+        self.statements_run = 0
+
+    async def run(self, connection: Connection, procedure: Procedure) -> Any:
+        """Drive a procedure to its end and return its result."""
+        rows: list[Row] | None = None
+        try:
+            while True:
+                step = procedure.send(rows)  # type: ignore[arg-type]
+                rows = await self.carry_out(connection, step)
+        except StopIteration as end:
+            return end.value
+
+    async def carry_out(self, connection: Connection, step: Step) -> list[Row]:
+        """Run the statement of one step."""
+        statement = self.statements[step.statement]
+        names = statement.parameters
+        if isinstance(step, Fetch):
+            self.statements_run += 1
+            given = step.parameters
+            return await connection.fetch(statement.text, *[given[name] for name in names])
+        if statement.whole:
+            self.statements_run += 1
+            columns = [[row[name] for row in step.rows] for name in names]
+            return await connection.fetch(statement.text, *columns)
+        self.statements_run += len(step.rows)
+        rows = [[row[name] for name in names] for row in step.rows]
+        if isinstance(step, FetchMany):
+            return await connection.fetchmany(statement.text, rows)
+        assert isinstance(step, Many)
+        await connection.executemany(statement.text, rows)
+        return []

@@ -1,0 +1,111 @@
+"""Take and complete as single statements: one round trip for a whole batch, one wait for the disk.
+
+They do what the procedures do, for the asks that are usual; what they do not cover is left to the procedures.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from hiringhall.domain.announcement import rings_of_lanes
+from hiringhall.domain.lease import Terms
+from hiringhall.domain.lifecycle import Move, State
+from hiringhall.ports.store import Committed, Settle, Take, Taken, TaskView
+from hiringhall.storage.postgres.connection import Connection, Runner
+from hiringhall.storage.procedure import Fetch
+from hiringhall.storage.procedures.take import replay
+
+COMPLETED: Final = State.DONE
+
+
+def may_take_at_once(asks: Sequence[Take]) -> bool:
+    """Whether each worker asks for units of one lane, in which no task id occurs twice."""
+    lanes: dict[str, str] = {}
+    return all(len(ask.lanes) == 1 and lanes.setdefault(ask.worker, ask.lanes[0]) == ask.lanes[0] for ask in asks)
+
+
+async def take_at_once(
+    runner: Runner, connection: Connection, asks: Sequence[Take], now: int | None, terms: Terms
+) -> Committed:
+    """Hand units over, in autocommit. An ask whose key was answered before gets that answer."""
+    places = [ordinal for ordinal, ask in enumerate(asks) for _ in range(ask.limit)]
+    parameters = {
+        "now": now,
+        "run_limit_ms": terms.run_limit_ms,
+        "ordinal": places,
+        "worker": [asks[ordinal].worker for ordinal in places],
+        "lane": [asks[ordinal].lanes[0] for ordinal in places],
+        "limited": [asks[ordinal].limited for ordinal in places],
+        "key": [asks[ordinal].key for ordinal in places],
+    }
+    rows = await runner.carry_out(connection, Fetch("take", parameters))
+    views: dict[int, list[TaskView]] = {}
+    drained: dict[int, bool] = {}
+    answered: dict[int, Take] = {}
+    for ordinal, was_answered, more, work, plan, task_id, version, priority, detail in rows:
+        if was_answered:
+            answered[ordinal] = asks[ordinal]
+        else:
+            drained[ordinal] = not more
+        if work is not None:
+            view = TaskView(work, plan, task_id, State.HELD, False, version, priority, detail)
+            views.setdefault(ordinal, []).append(view)
+    found = await _replayed(runner, connection, answered)
+    outcomes = [
+        Taken(found.get(ordinal) or tuple(views.get(ordinal, ())), drained.get(ordinal, False))
+        for ordinal in range(len(asks))
+    ]
+    return Committed(outcomes)
+
+
+async def _replayed(
+    runner: Runner, connection: Connection, answered: Mapping[int, Take]
+) -> dict[int, tuple[TaskView, ...]]:
+    if not answered:
+        return {}
+    found = await runner.run(connection, replay(list(answered.values())))
+    return {ordinal: found[id(ask)] for ordinal, ask in answered.items() if id(ask) in found}
+
+
+def completable(asks: Sequence[Settle]) -> list[bool]:
+    """Which asks may be tried first: completions about a unit that no ask before may be about."""
+    named: set[tuple[str, str]] = set()
+    named_by_any: set[str] = set()
+    found = []
+    for ask in asks:
+        free = (ask.worker, ask.task_id) not in named and ask.task_id not in named_by_any
+        found.append(free and ask.move is Move.COMPLETE)
+        named.add((ask.worker, ask.task_id))
+        if ask.any_holder:
+            named_by_any.add(ask.task_id)
+    return found
+
+
+async def complete_at_once(
+    runner: Runner, connection: Connection, asks: Sequence[Settle], now: int | None, origin: str
+) -> Committed:
+    """Complete units, in autocommit. The outcome is None for an ask that matches no unit in the usual way."""
+    rows = await runner.carry_out(
+        connection,
+        Fetch(
+            "complete",
+            {
+                "now": now,
+                "origin": origin,
+                "ordinal": list(range(len(asks))),
+                "worker": [ask.worker for ask in asks],
+                "task_id": [ask.task_id for ask in asks],
+                "version": [ask.version for ask in asks],
+                "plan": [ask.plan for ask in asks],
+                "key": [ask.key for ask in asks],
+                "body": [ask.body for ask in asks],
+            },
+        ),
+    )
+    outcomes: list[Any] = [None] * len(asks)
+    for ordinal, work, plan, version, priority, detail, _ in rows:
+        outcomes[ordinal] = TaskView(work, plan, asks[ordinal].task_id, COMPLETED, False, version, priority, detail)
+    lanes = rows[0][6] if rows else None
+    return Committed(outcomes, rings_of_lanes(json.loads(lanes)) if lanes else {})

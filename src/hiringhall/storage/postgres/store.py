@@ -1,0 +1,218 @@
+"""The store on PostgreSQL, for several replicas: hot verbs are single statements, all else is a transaction.
+
+Take, settle and submit have connections of their own, so that none waits for another; the rest shares a small pool, and so
+do the readers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from hiringhall.domain.announcement import announce
+from hiringhall.domain.lease import Terms
+from hiringhall.ports import store as port
+from hiringhall.ports.store import Ask, Committed, Query, Settle, StoreUnavailable, Take
+from hiringhall.storage.batch import carry_out
+from hiringhall.storage.postgres import hot_verbs
+from hiringhall.storage.postgres.connection import Connection, Link, Links, Runner, load, settings_for
+from hiringhall.storage.postgres.failures import is_away, is_race
+from hiringhall.storage.postgres.schema import migrate
+from hiringhall.storage.procedure import Context, Fetch
+from hiringhall.storage.procedures.registry import QUERIES
+
+CONNECTIONS_MIN: Final = 5
+STATEMENT_SECONDS: Final = {"take": 10.0, "settle": 10.0, "submit": 60.0, "rest": 30.0, "read": 2.0}
+ATTEMPTS: Final = 6
+PAUSE_SECONDS: Final = 0.005
+CHANNELS: Final[dict[type[Any], str]] = {
+    port.Take: "take",
+    port.Settle: "settle",
+    port.Apply: "submit",
+    port.DeletePlan: "submit",
+    port.Unblock: "submit",
+    port.Steer: "steer",
+    port.PausePlan: "steer",
+    port.RetryPlan: "steer",
+    port.SweepSilent: "sweep",
+    port.SweepRunLimit: "sweep",
+    port.SweepRetries: "sweep",
+    port.FoldTallies: "sweep",
+    port.Forget: "sweep",
+}
+"""The channel of an ask; those not named share the channel "presence"."""
+NO_SNAPSHOT: Final[frozenset[type[Any]]] = frozenset({port.Alive, port.ReadyLanes, port.KnownTasks, port.FindWorkers})
+"""Questions whose statements need not see one and the same state."""
+
+Attempt: TypeAlias = Callable[[Connection, Sequence[Any], int | None], Awaitable[Committed]]
+
+
+class PostgresStore:
+    """A store in a PostgreSQL database. Open it with `open`. Belongs to one event loop."""
+
+    def __init__(self, url: str, terms: Terms, connections: int, origin: str) -> None:
+        self.terms = terms
+        self.origin = origin
+        self.repeated = 0
+        """How often a transaction was repeated because concurrent ones were in the way."""
+        self._runner = Runner(load())
+        shared = max(connections, CONNECTIONS_MIN) - 3
+        sizes = {"take": 1, "settle": 1, "submit": 1, "rest": (shared + 1) // 2, "read": shared // 2}
+        self._links = {purpose: _links(url, purpose, size) for purpose, size in sizes.items()}
+
+    @classmethod
+    async def open(
+        cls, url: str, *, terms: Terms | None = None, connections: int = 8, origin: str | None = None
+    ) -> PostgresStore:
+        """Bring the database to the present schema, whoever else is doing the same.
+
+        `origin` marks this process's own rings among those that all replicas hear.
+
+        Raises:
+            SchemaTooNew: the database was written by a newer version.
+            StoreUnavailable: the database cannot be reached.
+        """
+        store = cls(url, terms or Terms(), connections, origin or secrets.token_hex(8))
+        try:
+            async with store._links["submit"].borrow() as link:
+                await migrate(await link.connection())
+        except BaseException as error:
+            await store.close()
+            if is_away(error):
+                raise StoreUnavailable(f"the database cannot be reached: {error or type(error).__name__}") from error
+            raise
+        return store
+
+    @property
+    def statements_run(self) -> int:
+        """How many statements were run since the store was opened."""
+        return self._runner.statements_run
+
+    def channel(self, ask: Ask) -> str:
+        """Hot verbs and submitting do not wait for each other, nor for the rest."""
+        return CHANNELS.get(type(ask), "presence")
+
+    async def commit(self, asks: Sequence[Ask], *, now: int | None = None) -> Committed:
+        """Carry out the asks, the usual ones of the hot verbs each in a statement, all others in a transaction."""
+        if not asks:
+            return Committed([])
+        kinds = {type(ask) for ask in asks}
+        channel = self.channel(asks[0]) if len(kinds) == 1 else "rest"
+        async with self._links.get(channel, self._links["rest"]).borrow() as link:
+            if kinds == {Settle}:
+                return await self._settle(link, asks, now)
+            if kinds == {Take} and hot_verbs.may_take_at_once(asks):  # type: ignore[arg-type]
+                return await self._guarded(link, asks, now, self._take_at_once)
+            return await self._guarded(link, asks, now, self._transaction)
+
+    async def read(self, query: Query) -> Any:
+        """Answer a query from one committed state."""
+        procedure = QUERIES[type(query)](Context(0, self.terms), query)
+        async with self._links["read"].borrow() as link:
+            try:
+                connection = await link.connection()
+                if type(query) in NO_SNAPSHOT:
+                    return await self._runner.run(connection, procedure)
+                async with connection.transaction(readonly=True):
+                    return await self._runner.run(connection, procedure)
+            except Exception as error:
+                if is_away(error):
+                    raise StoreUnavailable(f"the database does not answer: {error or type(error).__name__}") from error
+                raise
+
+    async def close(self) -> None:
+        """Finish what is under way and let go of the database."""
+        for links in self._links.values():
+            await links.close()
+
+    async def _settle(self, link: Link, asks: Sequence[Any], now: int | None) -> Committed:
+        """Complete what can be completed at once; decide the rest by the procedure."""
+        together = Committed([None] * len(asks))
+        first = [place for place, fit in enumerate(hot_verbs.completable(asks)) if fit]
+        if first:
+            _merge(
+                together,
+                first,
+                await self._guarded(link, [asks[place] for place in first], now, self._complete_at_once),
+            )
+        left = [place for place, outcome in enumerate(together.outcomes) if outcome is None]
+        if left:
+            try:
+                _merge(
+                    together, left, await self._guarded(link, [asks[place] for place in left], now, self._transaction)
+                )
+            except StoreUnavailable as error:
+                if len(left) == len(asks):
+                    raise
+                for place in left:  # the others are done, and their callers shall know
+                    together.outcomes[place] = error
+        return together
+
+    async def _guarded(self, link: Link, asks: Sequence[Any], now: int | None, attempt: Attempt) -> Committed:
+        """Try, again if others were in the way, and each ask alone if one of them poisons the batch."""
+        for number in range(1, ATTEMPTS + 1):
+            try:
+                return await attempt(await link.connection(), asks, now)
+            except StoreUnavailable:
+                raise
+            except Exception as error:
+                if is_away(error):
+                    link.drop()
+                    raise StoreUnavailable(f"the database does not answer: {error or type(error).__name__}") from error
+                if not is_race(error) or number == ATTEMPTS:
+                    if len(asks) == 1:
+                        return Committed([error])
+                    return await self._one_by_one(link, asks, now, attempt)
+            self.repeated += 1
+            await asyncio.sleep(PAUSE_SECONDS * 2**number * random.random())
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _one_by_one(self, link: Link, asks: Sequence[Any], now: int | None, attempt: Attempt) -> Committed:
+        together = Committed([None] * len(asks))
+        for place, ask in enumerate(asks):
+            try:
+                alone = await self._guarded(link, [ask], now, attempt)
+            except StoreUnavailable as error:
+                alone = Committed([error])
+            _merge(together, [place], alone)
+        return together
+
+    async def _take_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
+        return await hot_verbs.take_at_once(self._runner, connection, asks, now, self.terms)
+
+    async def _complete_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
+        return await hot_verbs.complete_at_once(self._runner, connection, asks, now, self.origin)
+
+    async def _transaction(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
+        async with connection.transaction():
+            if now is None:
+                now = (await self._runner.carry_out(connection, Fetch("read_clock")))[0][0]
+            assert now is not None
+            context = Context(now, self.terms)
+            outcomes = await self._runner.run(connection, carry_out(context, asks))
+            if context.rings:
+                await self._runner.carry_out(
+                    connection, Fetch("announce", {"payload": announce(self.origin, context.rings)})
+                )
+        return Committed(outcomes, context.rings)
+
+
+def _links(url: str, purpose: str, size: int) -> Links:
+    seconds = STATEMENT_SECONDS[purpose]
+    hot = purpose in ("take", "settle")
+    settings = settings_for(purpose, statement_seconds=seconds, fixed_plans=hot, read_only=purpose == "read")
+    return Links([Link(url, settings, seconds) for _ in range(size)])
+
+
+def _merge(together: Committed, places: Sequence[int], part: Committed) -> None:
+    """Put the outcomes of some asks in their places, and add the rings."""
+    for place, outcome in zip(places, part.outcomes, strict=True):
+        together.outcomes[place] = outcome
+    if part.rings:
+        rings = dict(together.rings)
+        for topic, count in part.rings.items():
+            rings[topic] = rings.get(topic, 0) + count
+        together.rings = rings
