@@ -89,10 +89,10 @@ class Coalescer:
 
     async def idle(self) -> None:
         """Return when nothing is waiting or under way."""
-        while running := [
-            channel.task for channel in self._channels.values() if channel.task is not None and channel.busy
-        ]:
-            await asyncio.wait(running)
+        while busy := [channel for channel in self._channels.values() if channel.busy]:
+            running = [channel.task for channel in busy if channel.task is not None]
+            if running:
+                await asyncio.wait(running)
             await asyncio.sleep(0)
 
     async def commit(self, batch: list[_Entry]) -> None:
