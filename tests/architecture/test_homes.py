@@ -38,6 +38,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     ),
     "time.time_ns": ("src/hiringhall/storage/", "bench/"),
     "random": (
+        "examples/",
         "src/hiringhall/operations/hall.py",
         "src/hiringhall/sweepers/",
         "src/hiringhall/storage/postgres/",
