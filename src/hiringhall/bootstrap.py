@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from hiringhall.asgi.server import Address, Listener, serve
 from hiringhall.auth.first_start import Folder
 from hiringhall.auth.tokens import Tokens, make_token, split_values
 from hiringhall.config import BadSetting, Settings
@@ -58,32 +56,6 @@ class Server:
         self.folder.say(f"the server at {url} (process {os.getpid()})")
         self.folder.write_server({"url": url, **self._made})
 
-    async def serve(self, on_ready: Callable[[str], None], stop: asyncio.Event | None = None) -> None:
-        """Listen until SIGTERM, SIGINT or `stop`, then end gracefully. `on_ready` gets the URL once it listens.
-
-        Raises:
-            OSError: an address is taken.
-        """
-        settings = self.hall.settings
-        listeners = [Listener(self.asgi_app, self.router, settings.host, settings.port)]
-        if settings.whilly_port is not None:
-            listeners.append(Listener(self.asgi_app, self.whilly_router, settings.host, settings.whilly_port))
-
-        def ready(addresses: Sequence[Address]) -> None:
-            url = f"http://{_in_url(settings.host)}:{addresses[0].port}"
-            self.announce(url)
-            on_ready(url)
-
-        self.start()
-        await serve(
-            listeners,
-            on_ready=ready,
-            on_drain_start=self.on_drain_start,
-            on_drain=self.on_drain,
-            drain_delay_seconds=settings.drain_delay,
-            stop=stop,
-        )
-
     async def close(self) -> None:
         """End the background work, write down what is only in memory, let go of the database and the folder."""
         await self._recheck.stop()
@@ -111,10 +83,6 @@ async def build(settings: Settings) -> Server:
     except BaseException:
         folder.close()
         raise
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def _check(settings: Settings) -> None:
