@@ -17,6 +17,7 @@ HOMES_OF_DATABASES = ("storage/", "wakeups/", "bootstrap.py", "config.py", "cli/
 # What is called, and the files (or folders, with a slash at the end) that may call it.
 HOMES: dict[str, tuple[str, ...]] = {
     "sleep": (
+        "sdks/python/tests/",  # handlers that keep a worker busy
         "src/hiringhall/sweepers/",
         "src/hiringhall/storage/postgres/",
         "src/hiringhall/wakeups/postgres.py",
