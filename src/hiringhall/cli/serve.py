@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Sequence
@@ -32,6 +31,8 @@ def serve_command(**flags: Any) -> None:
         settings = read_settings(flags)
     except BadSetting as bad:
         raise Trouble(str(bad), status=USAGE if str(bad).startswith("--") else 1) from None
+    import asyncio
+
     from hiringhall.asgi.server import new_event_loop
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
