@@ -180,7 +180,7 @@ async def test_fail_skips_all_descendants(desk: Desk) -> None:
 
 
 async def test_a_failed_task_is_tried_again(desk: Desk) -> None:
-    """Between attempts the task is failed with `retry_at`, not final for dependents; a due retry has the cause `retry`."""
+    """Between attempts the task is failed with `retry_at`, not final for dependents; then comes the cause `retry`."""
     await desk.hire(ANN)
     policy = Policy(on_failure="skip", max_attempts=2, backoff=Backoff(2.0, 2.0, 60.0))
     await desk.plan("p", task("a", policy=policy), task("b", "a"))
@@ -216,7 +216,7 @@ async def test_release(desk: Desk) -> None:
 
 
 async def test_conflicts(desk: Desk) -> None:
-    """A stale version, another's hold, a finished or pending task, and an id that exists nowhere are conflicts that tell."""
+    """A stale version, another's hold, a finished or pending task, and an unknown id are conflicts that tell."""
     await desk.hire(ANN, BEN)
     await desk.plan("p", task("a"))
     view = await desk.take_one(ANN, "p")
@@ -267,7 +267,7 @@ async def test_the_version_never_chooses_among_plans(desk: Desk) -> None:
 
 
 async def test_resolution_without_a_record(desk: Desk) -> None:
-    """Without a hand-over of that version: the only one that the worker holds, the only one in the hall, else ambiguous."""
+    """Without a hand-over of that version: the only one that it holds, the only one in the hall, else ambiguous."""
     await desk.hire(ANN, BEN)
     await desk.plan("p", task("T-1"), task("only"))
     await desk.plan("q", task("T-1"))

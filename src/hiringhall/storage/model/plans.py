@@ -63,7 +63,7 @@ def _complaint(hall: Hall, file: PlanFile, stored: dict[str, Task], changed: Seq
     pending = sources(Move.REVISE)
     touched = [spec.task_id for spec in changed if stored[spec.task_id].unit.state not in pending]
     if touched:
-        detail = f"the file would alter tasks that are held or finished: {', '.join(touched)}"
+        detail = f"the file would alter tasks that are held or finished: {', '.join(map(repr, touched))}"
         return Refused("plan_conflict", detail, extra={"tasks": touched})
     return None
 
