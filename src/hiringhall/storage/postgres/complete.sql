@@ -9,7 +9,7 @@ WITH moment AS MATERIALIZED (
         CAST(:plan AS text[]), CAST(:key AS bytea[]), CAST(:body AS bytea[])
     ) AS asked (ordinal, worker, task_id, version, plan, key, body)
     JOIN hand_over ON hand_over.worker = asked.worker AND hand_over.task_id = asked.task_id
-        AND hand_over.version = asked.version AND hand_over.gone_at IS NULL
+        AND hand_over.version = asked.version
         AND (asked.plan IS NULL OR asked.plan = hand_over.plan)
     JOIN work ON work.id = hand_over.work AND work.state IN {sources:complete}
         AND work.holder IS NOT DISTINCT FROM asked.worker  -- an equation would tempt the planner to the index of holders

@@ -9,7 +9,8 @@ WITH moment AS MATERIALIZED (
             JOIN work ON work.id = before.work
             WHERE before.key = asked.key AND before.worker = asked.worker AND work.state = {held}
                 AND work.holder IS NOT DISTINCT FROM before.worker AND work.handed_version = before.version
-        ) AS answered
+        ) AS answered,
+        EXISTS (SELECT FROM directive WHERE directive.worker = asked.worker) AS told
     FROM unnest(
         CAST(:ordinal AS bigint[]), CAST(:worker AS text[]), CAST(:lane AS text[]), CAST(:limited AS boolean[]),
         CAST(:key AS bytea[])
@@ -34,7 +35,7 @@ WITH moment AS MATERIALIZED (
         FOR UPDATE SKIP LOCKED
     ) AS found
 ), given AS MATERIALIZED (
-    SELECT hungry.place, hungry.worker, hungry.key, head.lane, head.plan, head.id, head.cause, moment.now, task.task_id, task.detail,
+    SELECT hungry.place, hungry.worker, hungry.key, hungry.told, head.lane, head.plan, head.id, head.cause, moment.now, task.task_id, task.detail,
         greatest(
             head.version,
             (SELECT max(earlier.version) FROM hand_over AS earlier
@@ -54,11 +55,15 @@ WITH moment AS MATERIALIZED (
         handed_at = given.now, run_until = given.run_until
     FROM given
     WHERE work.id = given.id AND work.state IN {sources:hold}
-    RETURNING work.id, work.lane, work.version, work.priority, given.place, given.worker, given.key, given.plan, given.cause,
+    RETURNING work.id, work.lane, work.version, work.priority, given.place, given.worker, given.key, given.told, given.plan, given.cause,
         given.now, given.task_id, given.detail
 ), recorded AS (
     INSERT INTO hand_over (worker, task_id, version, work, plan, cause, at, key)
     SELECT worker, task_id, version, id, plan, cause, now, key FROM taken
+), reassured AS (  -- what was said of an earlier hand-over must not be taken for this one
+    DELETE FROM directive USING taken
+    WHERE taken.told AND directive.worker = taken.worker
+        AND directive.target = percent_encoded(taken.plan) || '/' || percent_encoded(taken.task_id)
 ), counted AS (
     INSERT INTO tally (lane, state, n)
     SELECT sums.lane, change.state, change.sign * sums.n

@@ -4,6 +4,16 @@
 CREATE FUNCTION clock_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
 AS $$ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) $$;
 
+-- As in a path: everything but unreserved characters is written as the hexadecimal digits of its bytes.
+CREATE FUNCTION percent_encoded(word text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT string_agg(
+        CASE WHEN piece COLLATE "C" ~ '^[A-Za-z0-9_.~-]$' THEN piece
+        ELSE regexp_replace(upper(encode(convert_to(piece, 'UTF8'), 'hex')), '(..)', '%\1', 'g') END, '' ORDER BY place
+    )
+    FROM regexp_split_to_table(word, '') WITH ORDINALITY AS pieces (piece, place)
+$$;
+
 CREATE SEQUENCE work_id;
 
 CREATE TABLE hall (
