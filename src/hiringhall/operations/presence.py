@@ -94,6 +94,9 @@ class Presence:
         self._coalescer = coalescer
         self._loop = asyncio.get_running_loop()
         self._interval = max(terms.sign_interval_ms, 1) / 1000
+        # Short enough that nobody who is parked is judged, and with many of them much cheaper than every interval; the
+        # end of a parked call is a sign of life in any case.
+        self._parked_interval = max(self._interval, min(4 * self._interval, terms.heartbeat_delay_ms / 1000))
         self._by_key: dict[str, Known] = {}
         self._by_hash: dict[bytes, Known] = {}
         self._by_topic: dict[str, Known] = {}
@@ -280,7 +283,8 @@ class Presence:
         self._timer = None
         now = self._loop.time()
         for known in self._parked:
-            self.seen(known, now)
+            if now - known.seen_at >= self._parked_interval:
+                self.seen(known, now)
         if self._timer is None and (self._unsigned or self._parked):
             self._timer = self._loop.call_later(self._interval, self._flush)
         self._write(now)
