@@ -168,7 +168,8 @@ async def run_pairs(
     try:
         for worker in workers:
             worker.start()
-        await reached(load.used_up, warm_up_seconds)
+        if await reached(load.used_up, warm_up_seconds) and load.problem is None:
+            load.fail(f"{tasks:,} tasks were used up before the measured time began")
         load.claim_seconds.clear()
         load.complete_seconds.clear()
         load.claim_asked_at.clear()

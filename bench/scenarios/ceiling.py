@@ -7,12 +7,14 @@ from bench.report import Table
 from bench.scenarios.rounds import Arrangement, run_rounds
 from bench.workshop import Workshop
 
+TIMES_AS_MANY_TASKS = 4
+
 
 async def measure(workshop: Workshop) -> Table:
     """Pairs against the in-memory server."""
     async with workshop.memory() as target:
-        counts = workshop.lengths.worker_counts
-        arrangements = [Arrangement(target.name, [target], workers) for workers in counts]
+        counts, tasks = workshop.lengths.worker_counts, TIMES_AS_MANY_TASKS * workshop.lengths.pair_tasks
+        arrangements = [Arrangement(target.name, [target], workers, tasks=tasks) for workers in counts]
         await run_rounds(arrangements, workshop.lengths)
     rows = []
     for each in arrangements:

@@ -14,6 +14,9 @@ from bench.report import Row
 from bench.targets import Target, seated
 from bench.workshop import Lengths
 
+UNLIMITED = 1_000_000_000
+TASKS_AT_LEAST = 5_000
+TASKS_PER_WORKER = 2_500
 plan_numbers = itertools.count(1)
 
 
@@ -31,8 +34,9 @@ class Arrangement:
     async def run(self, lengths: Lengths) -> None:
         """One round, on a plan of its own where the server lets us apply one."""
         target = self.targets[0]
-        plan, tasks = self.plan or f"pairs-{next(plan_numbers)}", self.tasks or lengths.pair_tasks
+        plan, tasks = self.plan or f"pairs-{next(plan_numbers)}", UNLIMITED
         if target.operator_token is not None:
+            tasks = self.tasks or min(lengths.pair_tasks, TASKS_AT_LEAST + TASKS_PER_WORKER * self.workers)
             await apply_files(target, plan, plan_files(plan, "flat", tasks))
         async with seated(self.targets, self.workers) as seats:
             self.rounds.append(
