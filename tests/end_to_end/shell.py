@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.hall_process import ADMIN_TOKEN, BOOTSTRAP_TOKEN, HallProcess
+from tests.waiting import until
 
 PROGRAM = (sys.executable, "-m", "hiringhall.cli.main")
 SECONDS = 40.0
@@ -76,7 +77,7 @@ def finished(process: subprocess.Popen[bytes], stdin: str = "") -> Ran:
         process.send_signal(signal.SIGKILL)
         out, err = process.communicate()
         raise AssertionError(f"{process.args!r} did not end:\n{out.decode()}\n{err.decode()}") from None
-    return Ran(process.returncode, out.decode(), err.decode())
+    return Ran(process.returncode, (out or b"").decode(), (err or b"").decode())
 
 
 def shell_of(hall: HallProcess) -> Shell:
@@ -87,3 +88,8 @@ def shell_of(hall: HallProcess) -> Shell:
 def written(path: Path) -> str:
     """What stands in a file, nothing if there is none."""
     return path.read_text() if path.exists() else ""
+
+
+def until_written(path: Path, text: str) -> None:
+    """Return when the text stands in the file."""
+    until(lambda: text in written(path), within_seconds=20, waiting_for=f"{text!r} in {path.name}")

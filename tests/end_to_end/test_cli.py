@@ -9,7 +9,7 @@ import pytest
 
 from hiringhall import __version__
 from tests.conftest import StartHall
-from tests.end_to_end.shell import Shell, finished, shell_of, written
+from tests.end_to_end.shell import Shell, finished, shell_of, until_written, written
 from tests.hall_process import Database
 from tests.waiting import until
 
@@ -105,12 +105,11 @@ def test_a_watch_survives_a_restart(sqlite_database: Database, start_hall: Start
     said = tmp_path / "said"
     with said.open("wb") as output:
         watch = shell.start("plan", "show", "P", "--watch", stdout=output)
-    until(lambda: "1 ready" in written(said), within_seconds=20, waiting_for="the first look")
+    until_written(said, "1 ready")
     hall.restart(kill=True)
     shell.fine("work", "plan", "P", "--once", "--", "true")
-    assert watch.wait(20) == 0
+    assert finished(watch).status == 0
     assert "finished" in written(said)
-    finished(watch)
 
 
 def test_explain_tells_the_story(shell: Shell) -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import StartHall
-from tests.end_to_end.shell import Shell, finished, shell_of, written
+from tests.end_to_end.shell import Shell, finished, shell_of, until_written, written
 from tests.hall_process import Database
-from tests.waiting import until
 
 
 @pytest.fixture
@@ -83,7 +82,7 @@ def test_sigterm_reaches_the_command_and_the_task_goes_back(shell: Shell, tmp_pa
     seen = tmp_path / "seen"
     script = f"trap 'echo ended >> {seen}; exit 1' TERM; echo running >> {seen}; while :; do sleep 0.05; done"
     worker = shell.start("work", "plan", "P", "--", "sh", "-c", script)
-    until(lambda: "running" in written(seen), within_seconds=20, waiting_for="the command to run")
+    until_written(seen, "running")
     worker.send_signal(signal.SIGTERM)
     assert finished(worker).status == 0
     assert "ended" in written(seen)
@@ -96,9 +95,9 @@ def test_a_cancelled_task_ends_its_command(shell: Shell, tmp_path: Path) -> None
     seen = tmp_path / "seen"
     script = f"trap 'echo ended >> {seen}; exit 1' TERM; echo running >> {seen}; while :; do sleep 0.05; done"
     worker = shell.start("work", "plan", "P", "--concurrency", "2", "--", "sh", "-c", script)
-    until(lambda: "running" in written(seen), within_seconds=20, waiting_for="the command to run")
+    until_written(seen, "running")
     shell.fine("plan", "delete", "P", "--force")
-    until(lambda: "ended" in written(seen), within_seconds=20, waiting_for="the command to be ended")
+    until_written(seen, "ended")
     worker.send_signal(signal.SIGTERM)
     assert finished(worker).status == 0
 

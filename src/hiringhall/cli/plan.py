@@ -121,7 +121,7 @@ def show(
     if rows:
         print_columns(("TASK", "STATUS", "PRIORITY", "VERSION", "", "DESCRIPTION"), rows)
     if shown["next"] is not None:
-        print(f"… and more: --limit shows up to {limit}", file=sys.stderr)
+        print(f"hall: these are the first {limit}; --limit N shows more", file=sys.stderr)
 
 
 def _print_heading(plan: dict[str, Any]) -> None:
