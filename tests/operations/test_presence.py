@@ -8,6 +8,7 @@ from typing import Any
 from hiringhall.auth.tokens import hash_of
 from hiringhall.operations.presence import VIEW_SECONDS_MAX, Known, directive_of
 from hiringhall.ports.store import DirectWorker, FindWorkers, MarkSeen, Register, RemoveWorker, Take, WorkerView
+from hiringhall.storage.model.store import ModelStore
 from tests.operations.parts import BOOTSTRAP, Office, office
 from tests.waiting import until_async
 
@@ -142,6 +143,22 @@ async def test_a_parked_claim_is_a_sign_of_life() -> None:
         written = len(made.store.asked(MarkSeen))
         await made.turns()
         assert len(made.store.asked(MarkSeen)) == written
+
+
+async def test_an_offline_worker_that_calls_is_online_at_once() -> None:
+    """A worker that was judged offline need not wait for the next interval to count again."""
+    async with office() as made:
+        await made.admit("w")
+        model = made.store.store
+        assert isinstance(model, ModelStore)
+        model.hall.workers["plan:w"].offline = True
+        assert await made.send("POST", "/workers/w/heartbeat", {"worker_id": "w"}).json() == {"ok": True}
+        await until_async(lambda: _true(made.store.asked(MarkSeen)), within_seconds=1)
+        await made.hall.coalescer.idle()
+        assert not model.hall.workers["plan:w"].offline
+        await made.send("POST", "/workers/w/heartbeat", {"worker_id": "w"}).json()
+        await made.turns()
+        assert len(made.store.asked(MarkSeen)) == 1
 
 
 async def test_signs_survive_an_outage() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
@@ -257,7 +258,10 @@ class Presence:
         if known.signed:
             known.signed = False
             self._unsigned.append(known)
-            if self._timer is None:
+            if known.view is not None and known.view.offline:  # "a known but offline worker that calls is online again"
+                known.view = replace(known.view, offline=False)
+                self._hurry()
+            elif self._timer is None:
                 self._timer = self._loop.call_later(self._interval, self._flush)
 
     def beat(self, known: Known, now: float) -> None:
@@ -278,6 +282,11 @@ class Presence:
         if not known.parked:
             del self._parked[known]
         self.seen(known, self._loop.time())
+
+    def _hurry(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(0, self._flush)
 
     def _flush(self) -> None:
         self._timer = None
