@@ -105,8 +105,11 @@ class Writer:
             return [SweepSilent(), SweepRunLimit()], self.now
         drafts: list[Draft] = []
         seen: set[Any] = set()
-        for _ in range(self.chance.choice((1, 2, 3, 6, 10))):
-            verb = self.chance.choices(list(self._verbs), list(self._verbs.values()))[0]
+        length = self.chance.choice((1, 2, 3, 6, 10))
+        verbs = self.chance.choices(list(self._verbs), list(self._verbs.values()), k=length)
+        if self.chance.random() < 0.3:  # a batch of one channel, as it comes in production
+            verbs = [self.chance.choice((self._take, self._settle))] * length
+        for verb in verbs:
             draft = verb()
             marks = _marks(draft)
             if draft is not None and not seen & marks:

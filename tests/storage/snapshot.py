@@ -27,8 +27,8 @@ FROM worker AS w JOIN pulse AS p ON p.worker = w.key
 HAND_OVERS = "SELECT worker, task_id, version, plan, cause, at, key, gone_at FROM hand_over"
 
 
-async def take_snapshot(store: Store, rows: Rows) -> dict[str, Any]:
-    """Read everything; what the port tells is asked of the port."""
+async def take_snapshot(store: Store, rows: Rows, *, histories: bool = True) -> dict[str, Any]:
+    """Read everything; what the port tells is asked of the port. Histories take long: one question for each unit."""
     plans: list[PlanView] = await store.read(ListPlans(limit=1_000))
     tasks = [(unit_from(row), row[20]) for row in await rows(TASKS)]
     names = {unit.id: (unit.plan, unit.task_id) for unit, _ in tasks}
@@ -41,7 +41,7 @@ async def take_snapshot(store: Store, rows: Rows) -> dict[str, Any]:
         "workers": {row[0]: _worker(row) for row in await rows(WORKERS)},
         "directives": {(row[0], row[1]): row[2] for row in await rows("SELECT worker, target, at FROM directive")},
         "hand_overs": {(row[0], row[1], row[2]): _hand_over(row) for row in await rows(HAND_OVERS)},
-        "histories": {names[unit.id]: await store.read(ReadHistory(unit.id)) for unit, _ in tasks},
+        "histories": {names[unit.id]: await store.read(ReadHistory(unit.id)) for unit, _ in tasks if histories},
         "hall": (await rows("SELECT heard_since, pulse_at FROM hall"))[0],
     }
 

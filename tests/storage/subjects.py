@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,14 @@ class Subject:
 
     kind: str
     store: Store
-    snapshot: Callable[[], Awaitable[dict[str, Any]]]
+    rows: Rows | None = None
+
+    async def snapshot(self, *, histories: bool = True) -> dict[str, Any]:
+        """A picture of everything in the store."""
+        if isinstance(self.store, ModelStore):
+            return self.store.snapshot()
+        assert self.rows is not None
+        return await take_snapshot(self.store, self.rows, histories=histories)
 
 
 @asynccontextmanager
@@ -41,12 +48,7 @@ async def open_subject(kind: str, terms: Terms, request: pytest.FixtureRequest) 
 
 @asynccontextmanager
 async def _model(terms: Terms, _request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
-    store = ModelStore(terms)
-
-    async def snapshot() -> dict[str, Any]:
-        return store.snapshot()
-
-    yield Subject("model", store, snapshot)
+    yield Subject("model", ModelStore(terms))
 
 
 @asynccontextmanager
@@ -61,7 +63,7 @@ async def _sqlite(terms: Terms, request: pytest.FixtureRequest) -> AsyncIterator
         return list(reader.execute(text))
 
     try:
-        yield Subject("sqlite", store, lambda: take_snapshot(store, rows))
+        yield Subject("sqlite", store, rows)
     finally:
         reader.close()
         await store.close()
@@ -78,7 +80,7 @@ async def _postgres(terms: Terms, request: pytest.FixtureRequest) -> AsyncIterat
         return [tuple(row) for row in await reader.fetch(text)]
 
     try:
-        yield Subject("postgres", store, lambda: take_snapshot(store, rows))
+        yield Subject("postgres", store, rows)
     finally:
         await reader.close()
         await store.close()
@@ -92,6 +94,3 @@ def _adapter(database: str, name: str) -> Any:
         if problem.name != module:
             raise
         missing(name, f"{module} is not there")
-
-
-__all__ = ["KINDS", "Rows", "Subject", "open_subject"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hiringhall.domain.lifecycle import MOVES, Move
+from hiringhall.domain.lifecycle import MOVES, Move, State
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.work import Conflict
@@ -28,28 +28,28 @@ from hiringhall.ports.store import (
     WorkerView,
 )
 from hiringhall.storage.model import ModelStore
-from tests.storage.batches import PLANS, TERMS, Draft, Writer, addressed
+from tests.storage.batches import PLANS, TERMS, Draft, ReturnByName, Writer, addressed
 from tests.storage.desk import check_books
 from tests.storage.snapshot import Edge, crossed_edges
 from tests.storage.subjects import Subject, open_subject
 
 BATCHES_MIN = 40
+SEEDS = {"sqlite": 2, "postgres": 1}
+LOOK_CLOSELY_EVERY = 6
 BATCHES_MAX = 4_000
 OF_CALLS = {Move.WITHDRAW, Move.EXPIRE}
 TO_CROSS = {(state, move) for state, move in MOVES if move not in OF_CALLS}
 REGRESSIONS = Path(__file__).with_name("regression_seeds.txt")
 
 
-def seeds() -> list[int]:
+def seeds(kind: str) -> list[int]:
     """Seeds that once failed, and then as many as HALL_DIFFERENTIAL_SEEDS says."""
-    lines = REGRESSIONS.read_text().splitlines()
-    once_failed = [int(line.partition("#")[0]) for line in lines if line.partition("#")[0].strip()]
-    count = int(os.environ.get("HALL_DIFFERENTIAL_SEEDS", "2"))
-    return list(dict.fromkeys([*once_failed, *range(1, count + 1)]))
+    lines = (line.partition("#")[0].strip() for line in REGRESSIONS.read_text().splitlines())
+    count = int(os.environ.get("HALL_DIFFERENTIAL_SEEDS", SEEDS[kind]))
+    return list(dict.fromkeys([*(int(line) for line in lines if line), *range(1, count + 1)]))
 
 
-@pytest.mark.parametrize("seed", seeds())
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind in SEEDS for seed in seeds(kind)])
 async def test_agrees_with_the_oracle(kind: str, seed: int, request: pytest.FixtureRequest) -> None:
     """A database does exactly what the domain decides, whatever the batches, on every edge of the lifecycle."""
     async with open_subject(kind, TERMS, request) as subject:
@@ -63,6 +63,7 @@ class Comparison:
         self.seed = seed
         self.subject = subject
         self.oracle = ModelStore(TERMS)
+        self.expected = Subject("model", self.oracle)
         self.writer = Writer(seed, self.oracle.hall)
         self.crossed: set[Edge] = set()
         self.succeeded: set[type[Any]] = set()
@@ -81,26 +82,26 @@ class Comparison:
     async def _one(self, number: int) -> None:
         drafts, now = self.writer.batch()
         told = f"seed {self.seed}, batch {number} at {now}:\n" + "\n".join(f"  {draft}" for draft in drafts)
-        expected = await self._commit(Subject("model", self.oracle, _none), drafts, now)
+        expected = await self._commit(self.expected, drafts, now)
         found = await self._commit(self.subject, drafts, now)
         assert _readable(found[0]) == _readable(expected[0]), told
         assert found[1] == expected[1], f"rings; {told}"
         picture = self.oracle.snapshot()
-        actual = await self.subject.snapshot()
+        closely = number % LOOK_CLOSELY_EVERY == 0
+        actual = await self.subject.snapshot(histories=closely)
         for part, content in picture.items():
-            assert actual[part] == content, f"{part}; {told}"
+            assert actual[part] == content or (part == "histories" and not closely), f"{part}; {told}"
         check_books(picture)
-        assert await _read_all(self.subject) == await _read_all(Subject("model", self.oracle, _none)), told
+        if closely:
+            assert await _read_all(self.subject) == await _read_all(self.expected), told
         self.crossed |= crossed_edges(self.pictures, picture)
         self.pictures = picture
         self.succeeded |= {type(addressed(d, {})) for d, o in zip(drafts, expected[0], strict=True) if _is_success(o)}
 
     async def _commit(self, subject: Subject, drafts: list[Draft], now: int) -> tuple[list[Any], dict[str, int]]:
-        numbers = await _numbers(subject)
+        named = any(isinstance(draft, ReturnByName) for draft in drafts)
+        numbers = await _numbers(subject) if named else {}
         asks = [addressed(draft, numbers) for draft in drafts]
-        by_channel: dict[str, list[int]] = {}
-        for place, ask in enumerate(asks):
-            by_channel.setdefault(subject.store.channel(ask), []).append(place)
         outcomes: list[Any] = [None] * len(asks)
         rings: dict[str, int] = {}
         committed = await subject.store.commit(asks, now=now)
@@ -109,10 +110,6 @@ class Comparison:
         for topic, count in committed.rings.items():
             rings[topic] = rings.get(topic, 0) + count
         return outcomes, rings
-
-
-async def _none() -> dict[str, Any]:
-    return {}
 
 
 async def _numbers(subject: Subject) -> dict[tuple[str, str], int]:
@@ -145,6 +142,9 @@ def _nameless(outcome: Any) -> Any:
             return replace(outcome, tasks=tuple(map(_nameless, outcome.tasks)))
         case Refused():
             return Refused(outcome.code, "", outcome.task_id)
+        case Conflict(actual_state=State.WAITING):
+            # Both are PENDING; whether an edge is closed by then depends on the order within the batch.
+            return replace(outcome, actual_state=State.READY)
         case _:
             return outcome
 

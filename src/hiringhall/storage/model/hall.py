@@ -126,13 +126,19 @@ class Hall:
 
     def note(self, event: Event) -> None:
         """Append what was decided to the unit's history, and carry out what follows from it."""
+        self.follow(self.record(event))
+
+    def record(self, event: Event) -> Unit:
+        """Append what was decided to the unit's history."""
         self.noted += 1
         task = self.tasks[event.work]
         cause = None if event.cause is None else event.cause.value
-        task.history.append(
-            HistoryLine(self.now, event.version, event.move.value, event.state.value, event.worker, cause, event.reason)
-        )
-        unit = task.unit
+        move, state = event.move.value, event.state.value
+        task.history.append(HistoryLine(self.now, event.version, move, state, event.worker, cause, event.reason))
+        return task.unit
+
+    def follow(self, unit: Unit) -> None:
+        """Carry out what follows from the state of a unit that moved: close its edges, or skip what waits for it."""
         if unit.state in SATISFIED:
             self.close_edges(unit.id)
         elif unit.failed_for_good and unit.policy.on_failure == "skip":

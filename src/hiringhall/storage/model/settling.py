@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
-from hiringhall.domain.work import Conflict, Unit
+from hiringhall.domain.work import Conflict, Event, Unit
 from hiringhall.ports.store import Reconcile, Return, Settle, TaskView
 from hiringhall.storage.model.hall import Hall, Task
 
 
-def settle(hall: Hall, ask: Settle) -> TaskView | Conflict | Refused:
+def settle_all(hall: Hall, asks: Sequence[Settle]) -> list[TaskView | Conflict | Refused]:
+    """Decide on each ask, the first accepted one wins; what follows for other units comes when all are decided."""
+    moved: list[Unit] = []
+    outcomes = [_settle(hall, ask, moved) for ask in asks]
+    for unit in moved:
+        hall.follow(unit)
+    return outcomes
+
+
+def _settle(hall: Hall, ask: Settle, moved: list[Unit]) -> TaskView | Conflict | Refused:
     """Complete, fail or release the task that the worker was handed under the version it names."""
     found = _resolve(hall, ask)
     if isinstance(found, Refused):
@@ -23,16 +34,19 @@ def settle(hall: Hall, ask: Settle) -> TaskView | Conflict | Refused:
     if not work.may_settle(unit, ask.worker, ask.version, any_holder=ask.any_holder):
         _obeyed(hall, ask.worker, unit)
         return _replay(found, ask) or work.conflict(unit, ask.worker, ask.version)
-    if ask.move is Move.COMPLETE:
-        hall.note(work.complete(unit, ask.worker))
-    elif ask.move is Move.FAIL:
-        hall.note(work.fail(unit, ask.worker, ask.reason or "", now=hall.now, jitter=ask.jitter))
-    else:
-        hall.note(work.release(unit, ask.worker, work.release_cause(ask.reason), ask.reason))
-        hall.ring_lane(unit)
+    moved.append(hall.record(_decide(hall, ask, unit)))
+    hall.ring_lane(unit)
     if ask.key is not None:
         found.answers.setdefault((ask.worker, ask.version), (ask.key, ask.body))
     return found.view
+
+
+def _decide(hall: Hall, ask: Settle, unit: Unit) -> Event:
+    if ask.move is Move.COMPLETE:
+        return work.complete(unit, ask.worker)
+    if ask.move is Move.FAIL:
+        return work.fail(unit, ask.worker, ask.reason or "", now=hall.now, jitter=ask.jitter)
+    return work.release(unit, ask.worker, work.release_cause(ask.reason), ask.reason)
 
 
 def _resolve(hall: Hall, ask: Settle) -> Task | Refused | None:

@@ -40,7 +40,6 @@ _VERBS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
     Beat: sweeps.beat,
     Register: workers.register,
     MarkSeen: workers.mark_seen,
-    Settle: settling.settle,
     Return: settling.give_back,
     Reconcile: settling.reconcile,
     DirectWorker: workers.direct,
@@ -56,6 +55,11 @@ _VERBS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
     Unblock: sweeps.unblock,
     FoldTallies: sweeps.fold_tallies,
     Forget: sweeps.forget,
+}
+
+_TOGETHER: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
+    Settle: settling.settle_all,
+    Take: taking.take_all,
 }
 
 
@@ -82,10 +86,7 @@ class ModelStore:
         for kind in ORDER:
             places = [place for place, ask in enumerate(asks) if type(ask) is kind]
             meant: list[Any] = [asks[place] for place in places]
-            if kind is Take:
-                found: list[Any] = list(taking.take_all(hall, meant))
-            else:
-                found = [_VERBS[kind](hall, ask) for ask in meant]
+            found = _TOGETHER[kind](hall, meant) if kind in _TOGETHER else [_VERBS[kind](hall, ask) for ask in meant]
             for place, outcome in zip(places, found, strict=True):
                 outcomes[place] = outcome
         return Committed(outcomes, dict(hall.rings))

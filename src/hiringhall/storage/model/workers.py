@@ -47,12 +47,9 @@ def direct(hall: Hall, ask: DirectWorker) -> bool:
 def remove(hall: Hall, ask: RemoveWorker) -> bool:
     """Forget a worker; what it holds returns."""
     hall.ring_worker(ask.worker)
-    if ask.worker not in hall.workers:
-        return False
     for unit in hall.held_by(ask.worker):
         hall.take_back(unit, Cause.OPERATOR)
-    del hall.workers[ask.worker]
     for worker, target in list(hall.directives):
         if worker == ask.worker:
             del hall.directives[worker, target]
-    return True
+    return hall.workers.pop(ask.worker, None) is not None
