@@ -11,10 +11,10 @@ from hiringhall import __version__
 from hiringhall.wire import described_workers
 from hiringhall.wire.described import Described, Parameter
 from hiringhall.wire.operators import described
-from hiringhall.wire.operators.structs import Envelope
+from hiringhall.wire.operators.structs import IDENTIFIER_PATTERN, Envelope
 
 REFERENCE: Final = "#/components/schemas/{name}"
-IDENTIFIER: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 256}
+IDENTIFIER: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 256, "pattern": IDENTIFIER_PATTERN}
 ALL: Final[tuple[Described, ...]] = (*described_workers.DESCRIBED, *described.DESCRIBED)
 REASONS: Final[dict[int, str]] = {
     200: "It is done.",

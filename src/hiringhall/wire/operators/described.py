@@ -8,7 +8,12 @@ from hiringhall.wire.described import Described, Parameter
 from hiringhall.wire.operators import structs
 
 SWITCH: Final[dict[str, Any]] = {"type": "string", "enum": ["true", "false", "1", "0"]}
-ID: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 256}
+ID: Final[dict[str, Any]] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 256,
+    "pattern": structs.IDENTIFIER_PATTERN,
+}
 
 
 def _limit(longest: int) -> Parameter:

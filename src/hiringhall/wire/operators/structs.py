@@ -8,7 +8,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hiringhall.domain.refusals import CODES
 
-Identifier = Annotated[str, Meta(min_length=1, max_length=256)]
+CONTROL = "\\x00-\\x1f\\x7f-\\x9f"
+IDENTIFIER_PATTERN = f"^(?:[^.{CONTROL}][^{CONTROL}]*|\\.[^.{CONTROL}][^{CONTROL}]*|\\.\\.[^{CONTROL}]+)$"
+"""Any text without control characters, except `.` and `..`."""
+Identifier = Annotated[str, Meta(min_length=1, max_length=256, pattern=IDENTIFIER_PATTERN)]
 Count = Annotated[int, Meta(ge=0)]
 Time = Annotated[str, Meta(description="RFC 3339, UTC, milliseconds", extra_json_schema={"format": "date-time"})]
 Priority = Literal["critical", "high", "medium", "low"]
