@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import secrets
 from collections.abc import Iterator
 
 FILE_TASKS = 50_000
 CHAIN_TASKS = 10
 FAN_IN_WIDTH = 10
 SHAPES = ("flat", "chains", "fan-in")
+
+run_token = secrets.token_hex(3)
+plan_numbers = itertools.count(1)
+
+
+def fresh_name(purpose: str) -> str:
+    """A plan id that no earlier run has used at a server that goes on living."""
+    return f"{purpose}-{run_token}-{next(plan_numbers)}"
 
 
 def dependencies_of(shape: str, index: int, name: str) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.figures import middle, p50_ms, p99_ms, spread
 from bench.load import Measured, run_pairs
 from bench.operators import apply_files
-from bench.plans import plan_files
+from bench.plans import fresh_name, plan_files
 from bench.report import Row
 from bench.targets import Target, seated
 from bench.workshop import Lengths
@@ -17,7 +16,6 @@ from bench.workshop import Lengths
 UNLIMITED = 1_000_000_000
 TASKS_AT_LEAST = 5_000
 TASKS_PER_WORKER = 2_500
-plan_numbers = itertools.count(1)
 
 
 @dataclass
@@ -34,7 +32,7 @@ class Arrangement:
     async def run(self, lengths: Lengths) -> None:
         """One round, on a plan of its own where the server lets us apply one."""
         target = self.targets[0]
-        plan, tasks = self.plan or f"pairs-{next(plan_numbers)}", UNLIMITED
+        plan, tasks = self.plan or fresh_name("pairs"), UNLIMITED
         if target.operator_token is not None:
             tasks = self.tasks or min(lengths.pair_tasks, TASKS_AT_LEAST + TASKS_PER_WORKER * self.workers)
             await apply_files(target, plan, plan_files(plan, "flat", tasks))

@@ -13,7 +13,7 @@ from bench.client import Answer, connect, head_of, whole
 from bench.figures import p50_ms, p99_ms
 from bench.load import LoadFailed
 from bench.operators import apply_files
-from bench.plans import plan_file
+from bench.plans import fresh_name, plan_file
 from bench.report import Goal, Row, Table
 from bench.targets import Seat, Target, seated
 from bench.wires import HeldTask, decode_claim, refusal_of
@@ -78,8 +78,9 @@ async def pause() -> None:
     await asyncio.sleep(SETTLE_SECONDS * (1 + random.random()))
 
 
-async def by_enqueue(parked_at: Target, enqueued_at: Target, plan: str, rounds: int) -> list[Woken]:
+async def by_enqueue(parked_at: Target, enqueued_at: Target, rounds: int) -> list[Woken]:
     """Add one task to the plan as the operator while claims are parked, complete it, park again."""
+    plan = fresh_name("wake-add")
     await apply_files(enqueued_at, plan, [plan_file(plan, "flat", 0, 0)])
     operator = await connect(enqueued_at.root)
     head = head_of(enqueued_at.root, "PUT", f"{enqueued_at.root.prefix}/admin/plans/{plan}", enqueued_at.operator_token)
@@ -142,11 +143,12 @@ def ways_of(target: Target, rounds: int) -> list[Way]:
     """Both ways on one server process that we rule."""
 
     async def release(count: int) -> list[Woken]:
-        await apply_files(target, "wake-release", [plan_file("wake-release", "flat", 0, 1)])
-        return await by_release(target, "wake-release", count)
+        plan = fresh_name("wake-release")
+        await apply_files(target, plan, [plan_file(plan, "flat", 0, 1)])
+        return await by_release(target, plan, count)
 
     return [
-        Way(target.name, "add a task", lambda count: by_enqueue(target, target, "wake-add", count), rounds),
+        Way(target.name, "add a task", lambda count: by_enqueue(target, target, count), rounds),
         Way(target.name, "release", release, rounds),
     ]
 
@@ -161,7 +163,7 @@ async def measure(workshop: Workshop) -> Table:
             ways += ways_of(await stack.enter_async_context(workshop.hall(database)), rounds)
         if workshop.runs_halls and "postgres" in workshop.databases:
             one, other = await stack.enter_async_context(workshop.halls("postgres", 2))
-            ways.append(Way("2 × postgres", "add at the other", lambda n: by_enqueue(one, other, "wake", n), rounds))
+            ways.append(Way("2 × postgres", "add at the other", lambda n: by_enqueue(one, other, n), rounds))
         if workshop.outside is not None:
             ways += outside_ways(workshop, min(rounds, OUTSIDE_ROUNDS))
         rows = []
