@@ -1,28 +1,26 @@
 -- Differs: rows that another replica is taking are passed over, and the one row more is not locked.
 -- The next ready units of a lane that is not paused, in the order in which they are taken, and one row more if more is there.
-WITH chosen AS MATERIALIZED (
-    SELECT w.id, w.lane, p.id AS plan, t.task_id, w.state, w.priority, w.seq, w.waiting_on, w.version, w.handed_version, w.started,
-        w.holder, w.last_holder, w.handed_at, w.run_until, w.retry_at, w.attempts, w.abandoned, w.cause, t.policy, t.detail
-    FROM lane AS l
-    JOIN plan AS p ON p.lane = l.id
-    JOIN work AS w ON w.lane = l.id AND w.state = {ready}
-    JOIN task AS t ON t.work = w.id
-    WHERE l.key = :lane AND l.paused = 0
-    ORDER BY w.priority, w.seq, w.id
-    LIMIT CAST(:limit AS bigint) - 1
-    FOR UPDATE OF w SKIP LOCKED
+WITH source AS MATERIALIZED (
+    SELECT l.id AS lane, p.id AS plan FROM lane AS l JOIN plan AS p ON p.lane = l.id WHERE l.key = :lane AND l.paused = 0
+), chosen AS MATERIALIZED (
+    SELECT source.plan, head.*
+    FROM source CROSS JOIN LATERAL (
+        SELECT * FROM work WHERE work.lane = source.lane AND work.state = {ready}
+        ORDER BY work.priority, work.seq, work.id
+        LIMIT CAST(:limit AS bigint) - 1
+        FOR UPDATE SKIP LOCKED
+    ) AS head
 ), one_more AS MATERIALIZED (
-    SELECT w.id, w.lane, p.id AS plan, t.task_id, w.state, w.priority, w.seq, w.waiting_on, w.version, w.handed_version, w.started,
-        w.holder, w.last_holder, w.handed_at, w.run_until, w.retry_at, w.attempts, w.abandoned, w.cause, t.policy, t.detail
-    FROM lane AS l
-    JOIN plan AS p ON p.lane = l.id
-    JOIN work AS w ON w.lane = l.id AND w.state = {ready} AND w.id NOT IN (SELECT chosen.id FROM chosen)
-    JOIN task AS t ON t.work = w.id
-    WHERE l.key = :lane AND l.paused = 0
-    ORDER BY w.priority, w.seq, w.id
-    LIMIT 1
+    SELECT source.plan, head.*
+    FROM source CROSS JOIN LATERAL (
+        SELECT * FROM work
+        WHERE work.lane = source.lane AND work.state = {ready} AND work.id NOT IN (SELECT chosen.id FROM chosen)
+        ORDER BY work.priority, work.seq, work.id
+        LIMIT 1
+    ) AS head
 )
-SELECT id, lane, plan, task_id, state, priority, seq, waiting_on, version, handed_version, started,
-    holder, last_holder, handed_at, run_until, retry_at, attempts, abandoned, cause, policy, detail
-FROM (SELECT 0 AS part, chosen.* FROM chosen UNION ALL SELECT 1, one_more.* FROM one_more) AS rows
-ORDER BY part, priority, seq, id
+SELECT w.id, w.lane, w.plan, t.task_id, w.state, w.priority, w.seq, w.waiting_on, w.version, w.handed_version, w.started,
+    w.holder, w.last_holder, w.handed_at, w.run_until, w.retry_at, w.attempts, w.abandoned, w.cause, t.policy, t.detail
+FROM (SELECT 0 AS part, chosen.* FROM chosen UNION ALL SELECT 1, one_more.* FROM one_more) AS w
+CROSS JOIN LATERAL (SELECT * FROM task WHERE task.work = w.id OFFSET 0) AS t  -- looked up for each, never joined in bulk
+ORDER BY w.part, w.priority, w.seq, w.id

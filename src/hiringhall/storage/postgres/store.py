@@ -1,7 +1,7 @@
 """The store on PostgreSQL, for several replicas: hot verbs are single statements, all else is a transaction.
 
-Take, settle and submit have connections of their own, so that none waits for another; the rest shares a small pool, and so
-do the readers.
+Take, settle and submit have connections of their own, so that none waits for another; the rest shares a small pool, and
+so do the readers.
 """
 
 from __future__ import annotations

@@ -70,10 +70,12 @@ WITH moment AS MATERIALIZED (
     FROM (SELECT lane, count(*) AS n FROM taken GROUP BY lane) AS sums
     CROSS JOIN (VALUES ({ready}, -1), ({held}, 1)) AS change (state, sign)
 ), rest AS MATERIALIZED (
-    SELECT demand.lane, EXISTS (
-        SELECT FROM work
+    SELECT demand.lane, (
+        SELECT work.id FROM work
         WHERE work.lane = demand.lane AND work.state = {ready} AND work.id NOT IN (SELECT taken.id FROM taken)
-    ) AS more
+        ORDER BY work.priority, work.seq, work.id
+        LIMIT 1
+    ) IS NOT NULL AS more
     FROM demand
 )
 SELECT slot.ordinal, slot.answered, coalesce(rest.more, false), taken.id, taken.plan, taken.task_id, taken.version,

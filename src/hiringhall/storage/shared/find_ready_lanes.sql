@@ -1,4 +1,6 @@
--- Which lanes have something to be taken.
+-- Which lanes have something to be taken. The first ready unit is sought, not whether there are any, lest all be gathered.
 SELECT l.key FROM lane AS l
 WHERE l.key {any:keys text} AND l.paused = 0
-    AND EXISTS (SELECT 1 FROM work AS w WHERE w.lane = l.id AND w.state = {ready})
+    AND (
+        SELECT w.id FROM work AS w WHERE w.lane = l.id AND w.state = {ready} ORDER BY w.priority, w.seq, w.id LIMIT 1
+    ) IS NOT NULL

@@ -37,6 +37,7 @@ CREATE TABLE plan (
     finished_at bigint
 );
 CREATE INDEX plan_applied ON plan (applied_at);
+CREATE INDEX plan_finished ON plan (finished_at) WHERE finished_at IS NOT NULL;
 
 -- Lanes of deleted plans, whose rows are still to be deleted in small portions.
 CREATE TABLE doomed (lane bigint PRIMARY KEY);
