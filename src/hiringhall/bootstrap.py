@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hiringhall.auth.first_start import Folder
 from hiringhall.auth.tokens import Tokens, make_token, split_values
@@ -14,22 +16,27 @@ from hiringhall.config import BadSetting, Settings
 from hiringhall.operations.hall import Hall, terms_of
 from hiringhall.operations.recheck import Recheck
 from hiringhall.ports.store import Store
+from hiringhall.ports.wakeups import Wakeups
 from hiringhall.sweepers.runner import SweepRunner
 from hiringhall.wakeups.local import LocalWakeups
 from hiringhall.wire.exchange import Router
 from hiringhall.wire.operators.application import operators_application
 from hiringhall.wire.plans.routes import published_router, root_router
 
+if TYPE_CHECKING:
+    from hiringhall.wakeups.postgres import RingListener
+
 log = logging.getLogger("hiringhall")
 
 DATABASE_FILE: Final = "hall.sqlite"
+LISTEN_WITHIN_SECONDS: Final = 2.0
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class Server:
     """One server, ready to be put behind a listener."""
 
-    def __init__(self, hall: Hall, folder: Folder, made: dict[str, str]) -> None:
+    def __init__(self, hall: Hall, folder: Folder, made: dict[str, str], listener: RingListener | None) -> None:
         self.hall = hall
         self.folder = folder
         self.router: Router = root_router(hall)
@@ -45,6 +52,7 @@ class Server:
         self.on_drain: Callable[[], None] = hall.drain
         self._made = made
         self._recheck = Recheck(hall)
+        self._listener = listener
 
     def start(self) -> None:
         """Begin what works in the background."""
@@ -58,6 +66,8 @@ class Server:
 
     async def close(self) -> None:
         """End the background work, write down what is only in memory, let go of the database and the folder."""
+        if self._listener is not None:
+            await self._listener.close()
         await self._recheck.stop()
         await self.sweeps.stop()
         await self.hall.close()
@@ -77,9 +87,13 @@ async def build(settings: Settings) -> Server:
         made = _make_tokens(settings, folder)
         tokens = _tokens(settings, made)
         wakeups = LocalWakeups()
-        store = await _open_store(settings, folder.path)
+        store, listener = await _open(settings, folder.path, wakeups)
+        if listener is not None:
+            listener.start()
+            with contextlib.suppress(TimeoutError):  # the re-check covers what is missed until it listens
+                await asyncio.wait_for(listener.ready(), LISTEN_WITHIN_SECONDS)
         hall = Hall(settings, tokens, store, wakeups)
-        return Server(hall, folder, made)
+        return Server(hall, folder, made, listener)
     except BaseException:
         folder.close()
         raise
@@ -126,13 +140,15 @@ def _tokens(settings: Settings, made: dict[str, str]) -> Tokens:
     )  # fmt: skip
 
 
-async def _open_store(settings: Settings, folder: Path) -> Store:
-    if settings.database:
-        from hiringhall.storage.postgres.store import PostgresStore
+async def _open(settings: Settings, folder: Path, wakeups: Wakeups) -> tuple[Store, RingListener | None]:
+    """The store and, if there may be other servers on it, what hears their rings."""
+    terms = terms_of(settings)
+    if not settings.database:
+        from hiringhall.storage.sqlite.store import SqliteStore
 
-        return await PostgresStore.open(
-            settings.database, terms=terms_of(settings), connections=settings.database_connections
-        )
-    from hiringhall.storage.sqlite.store import SqliteStore
+        return await SqliteStore.open(folder / DATABASE_FILE, terms=terms), None
+    from hiringhall.storage.postgres.store import PostgresStore
+    from hiringhall.wakeups.postgres import RingListener
 
-    return await SqliteStore.open(folder / DATABASE_FILE, terms=terms_of(settings))
+    store = await PostgresStore.open(settings.database, terms=terms, connections=settings.database_connections)
+    return store, RingListener(settings.database_listen or settings.database, wakeups, store.origin)

@@ -132,15 +132,6 @@ def test_hooks_come_before_waiters() -> None:
     assert heard == ["hook", "a"]
 
 
-def test_rings_of_own_commits_are_told_to_the_notifier() -> None:
-    """What other processes have to hear of passes through one hook; what came from them does not."""
-    wakeups, told = LocalWakeups(), list[dict[str, int]]()
-    wakeups.on_rings = lambda rings: told.append(dict(rings))
-    wakeups.ring_committed({"a": 1, "b": 2})
-    wakeups.ring("c")
-    assert told == [{"a": 1, "b": 2}]
-
-
 def test_lanes_with_a_lost_ring_are_woken() -> None:
     """What the re-check found to be ready is looked at again by those who wait there."""
     wakeups, heard = LocalWakeups(), list[str]()

@@ -56,9 +56,6 @@ class Lane(Protocol):
 class Wakeups(Protocol):
     """All lanes and topics of this process."""
 
-    on_rings: Callable[[Mapping[str, int]], None] | None
-    """Told of the rings that follow from this process's own commits."""
-
     def lane(self, key: str) -> Lane:
         """The lane of that key; it stays the same object while anybody uses it."""
 

@@ -70,7 +70,6 @@ class LocalWakeups:
     """All lanes and topics of this process. Belongs to the event loop's thread."""
 
     def __init__(self) -> None:
-        self.on_rings: Callable[[Mapping[str, int]], None] | None = None
         self._by_key: dict[str, LocalLane] = {}
         self._by_topic: dict[str, LocalLane] = {}
         self._listeners: dict[str, dict[Listener, None]] = {}
@@ -127,8 +126,6 @@ class LocalWakeups:
     def ring_committed(self, rings: Mapping[str, int]) -> None:
         for topic, count in rings.items():
             self.ring(topic, count)
-        if self.on_rings is not None:
-            self.on_rings(rings)
 
     def waited_for(self) -> list[str]:
         return [lane.key for lane in self._by_key.values() if lane.waiting]
