@@ -45,6 +45,7 @@ class Setting:
     most: float | None = None
     aliases: tuple[str, ...] = ()
     secret: bool = False
+    choices: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -59,7 +60,7 @@ class Setting:
 
 def _setting(
     default: Any, description: str, *, unit: str = "", least: float | None = None, most: float | None = None,
-    aliases: tuple[str, ...] = (), secret: bool = False,
+    aliases: tuple[str, ...] = (), secret: bool = False, choices: tuple[str, ...] = (),
 ) -> Any:  # fmt: skip
     about = {
         "description": description,
@@ -68,6 +69,7 @@ def _setting(
         "most": most,
         "aliases": aliases,
         "secret": secret,
+        "choices": choices,
     }
     return field(default=default, metadata=about)
 
@@ -153,6 +155,7 @@ class Settings:
         least=256,
         most=1_000_000,
     )
+    log_format: str = _setting("text", "How log lines on stderr look: text or json", choices=("text", "json"))
     behind_tls: bool = _setting(False, "A proxy in front speaks TLS: no warning about listening beyond this machine")
 
 
@@ -221,7 +224,7 @@ def _read_file(paths: list[Path]) -> tuple[str, Mapping[str, Any]]:
 def _checked(setting: Setting, raw: Any, origin: str) -> Any:
     complaint = f"{origin}: must be " + _expectation(setting)
     if setting.kind is str:
-        if not isinstance(raw, str):
+        if not isinstance(raw, str) or (setting.choices and raw not in setting.choices):
             raise BadSetting(complaint)
         return raw
     if setting.kind is bool:
@@ -244,6 +247,8 @@ def _checked(setting: Setting, raw: Any, origin: str) -> Any:
 
 def _expectation(setting: Setting) -> str:
     kinds = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+    if setting.choices:
+        return " or ".join(setting.choices)
     unit = f" of {setting.unit}" if setting.unit else ""
     if setting.least is None or setting.most is None:
         return kinds[setting.kind] + unit

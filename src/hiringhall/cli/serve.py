@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -26,7 +25,6 @@ ANYWHERE: Final[dict[str, str]] = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127
 
 def serve_command(**flags: Any) -> None:
     """Read the settings and serve until SIGTERM or SIGINT."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     try:
         settings = read_settings(flags)
     except BadSetting as bad:
@@ -34,6 +32,9 @@ def serve_command(**flags: Any) -> None:
     import asyncio
 
     from hiringhall.asgi.server import new_event_loop
+    from hiringhall.observe.logs import configure
+
+    configure(settings.log_format)
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_serve(settings))
