@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -34,15 +35,15 @@ class Shell:
     def __init__(self, **variables: str) -> None:
         self.variables = variables
 
-    def environment(self) -> dict[str, str]:
+    def environment(self, terminal: str = "dumb") -> dict[str, str]:
         """All variables of a command."""
         outside = {name: value for name, value in os.environ.items() if not name.startswith(("HALL_", "XDG_"))}
-        return {**outside, **self.variables, "TERM": "dumb"}
+        return {**outside, **self.variables, "TERM": terminal}
 
-    def start(self, *words: str, **how: Any) -> subprocess.Popen[bytes]:
+    def start(self, *words: str, terminal: str = "dumb", **how: Any) -> subprocess.Popen[bytes]:
         """Start a command without waiting for it."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **how}
-        return subprocess.Popen([*PROGRAM, *words], env=self.environment(), **pipes)
+        return subprocess.Popen([*PROGRAM, *words], env=self.environment(terminal), **pipes)
 
     def run(self, *words: str, stdin: str = "") -> Ran:
         """Run a command to its end."""
@@ -93,3 +94,23 @@ def written(path: Path) -> str:
 def until_written(path: Path, text: str) -> None:
     """Return when the text stands in the file."""
     until(lambda: text in written(path), within_seconds=20, waiting_for=f"{text!r} in {path.name}")
+
+
+def read_until(descriptor: int, text: bytes) -> bytes:
+    """What comes out of a terminal up to the text."""
+    seen = b""
+
+    def came() -> bool:
+        nonlocal seen
+        while select.select([descriptor], [], [], 0)[0]:
+            try:
+                chunk = os.read(descriptor, 65_536)
+            except OSError:  # the other side is closed
+                break
+            if not chunk:
+                break
+            seen += chunk
+        return text in seen
+
+    until(came, within_seconds=20, waiting_for=f"{text!r} on the terminal")
+    return seen

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 from pathlib import Path
 
 import pytest
 
 from hiringhall import __version__
 from tests.conftest import StartHall
-from tests.end_to_end.shell import Shell, finished, shell_of, until_written, written
+from tests.end_to_end.shell import Shell, finished, read_until, shell_of, until_written, written
 from tests.hall_process import Database
 from tests.waiting import until
 
@@ -172,3 +174,18 @@ def test_usage_errors_have_status_2() -> None:
     for words in (("plan", "show"), ("plan", "explode"), ("plan", "list", "--server", "x"), ("serve", "--port", "x")):
         assert Shell().run(*words).status == 2
     assert Shell().run("--version").out == f"hall {__version__}\n"
+
+
+def test_a_terminal_shows_live_progress(shell: Shell) -> None:
+    """On a terminal the watch draws a bar and who holds what, and leaves one line when it is over."""
+    shell.apply("P", "A")
+    shell.variables["COLUMNS"] = "120"
+    leader, follower = pty.openpty()
+    watch = shell.start("plan", "show", "P", "--watch", stdout=follower, terminal="xterm")
+    os.close(follower)
+    drawn = read_until(leader, b"0/1")
+    shell.fine("work", "plan", "P", "--once", "--", "true")
+    drawn += read_until(leader, b"P: finished; 1 done")
+    os.close(leader)
+    assert finished(watch).status == 0
+    assert b"\x1b[2K" in drawn

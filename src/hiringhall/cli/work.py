@@ -12,7 +12,16 @@ from urllib.parse import quote
 
 import typer
 
-from hiringhall.cli.connection import Connection, DataOption, Refusal, ServerOption, Unreachable, find_server
+from hiringhall.cli.connection import (
+    Connection,
+    DataOption,
+    Place,
+    Refusal,
+    ServerOption,
+    TokenOption,
+    Unreachable,
+    find_server,
+)
 from hiringhall.cli.output import visible
 from hiringhall.cli.trouble import USAGE, Trouble
 
@@ -29,31 +38,38 @@ def _work() -> None:
     """Work from the shell."""
 
 
+PlanArgument = Annotated[str, typer.Argument(metavar="PLAN", help="The plan whose tasks are taken.")]
+CommandArgument = Annotated[list[str], typer.Argument(metavar="-- CMD…", help="What is run for each task.")]
+ConcurrencyOption = Annotated[
+    int, typer.Option("--concurrency", metavar="N", min=1, max=1_000, help="How many tasks at once.")
+]
+OnceOption = Annotated[bool, typer.Option("--once", help="End after one task.")]
+UntilFinishedOption = Annotated[
+    bool, typer.Option("--until-finished", help="End when the plan is finished or blocked (needs an operator token).")
+]
+GraceOption = Annotated[
+    float, typer.Option("--grace", metavar="SECONDS", min=0, help="How long commands may go on after SIGTERM.")
+]
+BootstrapTokenOption = Annotated[
+    str | None,
+    typer.Option("--bootstrap-token", metavar="TEXT", help="To register. [HALL_BOOTSTRAP_TOKEN, else DIR/server.json]"),
+]
+WorkerTokenOption = Annotated[
+    str | None, typer.Option("--worker-token", metavar="TEXT", help="The one that workers share. [HALL_WORKER_TOKEN]")
+]
+
+
 @app.command("plan")
 def work_plan(
-    plan: Annotated[str, typer.Argument(metavar="PLAN", help="The plan whose tasks are taken.")],
-    command: Annotated[list[str], typer.Argument(metavar="-- CMD…", help="What is run for each task.")],
-    concurrency: Annotated[
-        int, typer.Option("--concurrency", metavar="N", min=1, max=1_000, help="Tasks at once.")
-    ] = 1,
-    once: Annotated[bool, typer.Option("--once", help="End after one task.")] = False,
-    until_finished: Annotated[
-        bool,
-        typer.Option("--until-finished", help="End when the plan is finished or blocked (needs an operator token)."),
-    ] = False,
-    grace: Annotated[
-        float, typer.Option("--grace", metavar="SECONDS", min=0, help="How long commands may go on after SIGTERM.")
-    ] = 0.0,
-    bootstrap_token: Annotated[
-        str | None,
-        typer.Option("--bootstrap-token", metavar="TEXT", help="[HALL_BOOTSTRAP_TOKEN, else DIR/server.json]"),
-    ] = None,
-    worker_token: Annotated[
-        str | None, typer.Option("--worker-token", metavar="TEXT", help="The shared token. [HALL_WORKER_TOKEN]")
-    ] = None,
-    token: Annotated[
-        str | None, typer.Option("--token", metavar="TEXT", help="The operator's token, for --until-finished.")
-    ] = None,
+    plan: PlanArgument,
+    command: CommandArgument,
+    concurrency: ConcurrencyOption = 1,
+    once: OnceOption = False,
+    until_finished: UntilFinishedOption = False,
+    grace: GraceOption = 0.0,
+    bootstrap_token: BootstrapTokenOption = None,
+    worker_token: WorkerTokenOption = None,
+    token: TokenOption = None,
     server: ServerOption = None,
     data: DataOption = None,
 ) -> None:
@@ -69,18 +85,10 @@ def work_plan(
     if shutil.which(command[0]) is None:
         raise Trouble(f"{command[0]}: there is no such command", status=USAGE)
     place = find_server(server, data)
-    shared, _ = place.token("worker_token", "HALL_WORKER_TOKEN", worker_token, "--worker-token")
-    introducing, origin = place.token("bootstrap_token", "HALL_BOOTSTRAP_TOKEN", bootstrap_token, "--bootstrap-token")
-    if shared is None and introducing is None:
-        raise Trouble(f"no token for {place.url}: set HALL_BOOTSTRAP_TOKEN, or HALL_WORKER_TOKEN if workers share one")
+    shared, bootstrap, origin = _tokens(place, worker_token, bootstrap_token)
     try:
         worker = PlanWorker(
-            place.url,
-            plan=plan,
-            bootstrap_token=introducing,
-            token=shared,
-            concurrency=concurrency,
-            grace_seconds=grace,
+            place.url, plan=plan, bootstrap_token=bootstrap, token=shared, concurrency=concurrency, grace_seconds=grace
         )
     except ValueError as bad:
         raise Trouble(str(bad), status=USAGE) from None
@@ -97,6 +105,15 @@ def work_plan(
         if follower is not None:
             follower.stop()
         runner.end_all()
+
+
+def _tokens(place: Place, worker_token: str | None, bootstrap_token: str | None) -> tuple[str | None, str | None, str]:
+    """The shared token, the one to register with, and where the one that counts came from."""
+    shared, shared_origin = place.token("worker_token", "HALL_WORKER_TOKEN", worker_token, "--worker-token")
+    bootstrap, origin = place.token("bootstrap_token", "HALL_BOOTSTRAP_TOKEN", bootstrap_token, "--bootstrap-token")
+    if shared is None and bootstrap is None:
+        raise Trouble(f"no token for {place.url}: set HALL_BOOTSTRAP_TOKEN, or HALL_WORKER_TOKEN if workers share one")
+    return shared, bootstrap, shared_origin if bootstrap is None else origin
 
 
 class _Telling:

@@ -26,11 +26,6 @@ class Progress:
     state: PlanState
     counts: dict[str, int]
 
-    @property
-    def successful(self) -> bool:
-        """Whether everything is done or skipped."""
-        return self.counts["total"] == self.counts[State.DONE] + self.counts[State.SKIPPED]
-
 
 def progress_of(plan: PlanView) -> Progress:
     """The progress of a plan."""
