@@ -36,7 +36,7 @@ class Known:
     """A worker as this process knows it. Times are seconds of the event loop's clock."""
 
     __slots__ = (
-        "beat_at", "clean_until", "directive", "hashes", "holding_at", "key", "open", "parked", "read_at", "reading",
+        "beat_at", "clean_until", "directive", "hash", "holding_at", "key", "open", "parked", "read_at", "reading",
         "seen_at", "signed", "tells", "topic", "view", "worker_id",
     )  # fmt: skip
 
@@ -55,8 +55,8 @@ class Known:
         """Whether its last sign of life is on its way to the store."""
         self.parked = 0
         """How many of its calls are parked here."""
-        self.hashes: set[bytes] = set()
-        """Of the tokens that were found to be its own."""
+        self.hash: bytes | None = None
+        """Of the token that was found to be its own."""
         self.tells = False
         """Whether it says what it holds."""
         self.open: dict[int, tuple[tuple[str, str, int], float]] = {}
@@ -146,7 +146,7 @@ class Presence:
             self._want(self._wanted_hashes, token_hash, found)
 
     def _found_again(self, token_hash: bytes, found: Found, seen: Known | Exception | None) -> None:
-        found(seen if isinstance(seen, Exception) or (seen is not None and token_hash in seen.hashes) else None)
+        found(seen if isinstance(seen, Exception) or (seen is not None and token_hash == seen.hash) else None)
 
     def forget(self, key: str) -> None:
         """What is known of the worker is out of date."""
@@ -214,7 +214,7 @@ class Presence:
                     self._strangers.clear()
                 self._strangers[token_hash] = asked_at + VIEW_SECONDS_MAX
             else:
-                known.hashes.add(token_hash)
+                known.hash = token_hash
                 self._by_hash[token_hash] = known
             self._tell(waiting, known)
 
@@ -228,9 +228,9 @@ class Presence:
             self._by_topic[known.topic] = known
         known.reading = False
         known.renew(view, asked_at)
-        for token_hash in [known_hash for known_hash in known.hashes if view is None or view.token_hash != known_hash]:
-            self._by_hash.pop(token_hash, None)
-            known.hashes.discard(token_hash)
+        if known.hash is not None and (view is None or view.token_hash != known.hash):
+            self._by_hash.pop(known.hash, None)
+            known.hash = None
         return known if view is not None else None
 
     def _make_room(self, now: float) -> None:
@@ -240,8 +240,8 @@ class Presence:
             if known.signed and not known.parked and now - max(known.seen_at, known.read_at) > UNUSED_SECONDS:
                 del self._by_key[known.key]
                 self._by_topic.pop(known.topic, None)
-                for token_hash in known.hashes:
-                    self._by_hash.pop(token_hash, None)
+                if known.hash is not None:
+                    self._by_hash.pop(known.hash, None)
 
     def _tell(self, waiting: Iterable[Found], result: Known | Exception | None) -> None:
         for found in waiting:

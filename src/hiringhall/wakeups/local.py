@@ -72,7 +72,7 @@ class LocalWakeups:
     def __init__(self) -> None:
         self._by_key: dict[str, LocalLane] = {}
         self._by_topic: dict[str, LocalLane] = {}
-        self._listeners: dict[str, dict[Listener, None]] = {}
+        self._listeners: dict[str, list[Listener]] = {}
         self._hooks: list[Callable[[str], None]] = []
 
     def lane(self, key: str) -> Lane:
@@ -96,12 +96,12 @@ class LocalWakeups:
             self._by_topic.pop(lane.topic, None)
 
     def listen(self, topic: str, listener: Listener) -> None:
-        self._listeners.setdefault(topic, {})[listener] = None
+        self._listeners.setdefault(topic, []).append(listener)
 
     def ignore(self, topic: str, listener: Listener) -> None:
         listeners = self._listeners.get(topic)
-        if listeners is not None:
-            listeners.pop(listener, None)
+        if listeners is not None and listener in listeners:
+            listeners.remove(listener)
             if not listeners:
                 del self._listeners[topic]
 

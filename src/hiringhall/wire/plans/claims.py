@@ -16,6 +16,8 @@ from hiringhall.wire.plans.bodies import ClaimBody, claim_decoder, complaint_abo
 from hiringhall.wire.plans.call import WorkerCall
 
 EMPTY: Final = Reply(204)
+READ: Final[dict[bytes, bytes]] = {}
+"""In place of headers that have been read."""
 
 
 class ClaimCall(WorkerCall):
@@ -69,6 +71,7 @@ class ClaimCall(WorkerCall):
             limit=self._limit, limited=held is None, key=None if key is None else sha256(key).digest(),
         )  # fmt: skip
         self.exchange.when_gone = claim.gone
+        self.headers = READ  # many claims are parked for long
         claim.start(self.now)
 
     def handed(self, tasks: tuple[TaskView, ...]) -> None:
