@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import shlex
 import sys
 import tempfile
@@ -110,7 +111,11 @@ def main() -> int:
         outside=outside,
         runs_halls=outside is None or asked.beside,
     )
-    return uvloop.run(run(wish))
+    try:
+        return uvloop.run(run(wish))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        print("bench: stopped; nothing was written", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

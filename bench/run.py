@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -79,6 +81,10 @@ class Report:
 
 async def run(wish: Wish) -> int:
     """Run the scenarios; 1 if any part of them failed."""
+    this_task = asyncio.current_task()
+    assert this_task is not None
+    # Ended by a signal, it still stops the servers that it started.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this_task.cancel)
     machine = this_machine(wish.data_folder)
     cores = shared_out()
     report = Report()
