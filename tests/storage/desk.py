@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any, TypeVar
 
 from hiringhall.domain.lease import Terms
-from hiringhall.domain.lifecycle import MOVES, Move
+from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.names import plan_worker
 from hiringhall.domain.plan import PlanFile, TaskSpec
 from hiringhall.domain.refusals import Refused
@@ -53,6 +53,7 @@ class Desk:
         self.now = START
         self.rings: dict[str, int] = {}
         self.crossed: set[Edge] = set()
+        self._picture: dict[str, Any] | None = None
 
     async def ask(self, ask: Ask) -> Any:
         """Ask for one thing, a millisecond after the last; check the books; return the outcome."""
@@ -62,9 +63,9 @@ class Desk:
     async def ask_all(self, *asks: Ask) -> list[Any]:
         """Ask for several things at once."""
         self.now += 1
-        before = await self.subject.snapshot()
+        before = self._picture or await self.subject.snapshot()
         committed = await self.subject.store.commit(asks, now=self.now)
-        after = await self.subject.snapshot()
+        after = self._picture = await self.subject.snapshot()
         check_books(after)
         self.crossed |= crossed_edges(before, after)
         self.rings = dict(committed.rings)
@@ -187,6 +188,3 @@ def check_books(picture: dict[str, Any]) -> None:
     for dependency, dependent in picture["edges"] - picture["unmet"]:
         state = picture["tasks"][dependency]["state"].value
         assert state in ("done", "skipped"), f"{dependent} does not wait for {dependency}, which is {state}"
-
-
-ALL_EDGES = set(MOVES)
