@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ import pytest
 from hiringhall.domain.lease import Terms
 from hiringhall.ports.store import Store
 from hiringhall.storage.model import ModelStore
-from tests.missing import missing
+from hiringhall.storage.postgres.store import PostgresStore
+from hiringhall.storage.sqlite.store import SqliteStore
 from tests.storage.snapshot import Rows, take_snapshot
 
 KINDS = ("model", "sqlite", "postgres")
@@ -53,10 +53,9 @@ async def _model(terms: Terms, _request: pytest.FixtureRequest) -> AsyncIterator
 
 @asynccontextmanager
 async def _sqlite(terms: Terms, request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
-    adapter = _adapter("sqlite", "SqliteStore")
     folder: Path = request.getfixturevalue("tmp_path")
     path = folder / "examined.sqlite"
-    store = await adapter.open(path, terms=terms)
+    store = await SqliteStore.open(path, terms=terms)
     reader = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
 
     async def rows(text: str) -> list[tuple[Any, ...]]:
@@ -71,9 +70,8 @@ async def _sqlite(terms: Terms, request: pytest.FixtureRequest) -> AsyncIterator
 
 @asynccontextmanager
 async def _postgres(terms: Terms, request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
-    adapter = _adapter("postgres", "PostgresStore")
     url: str = request.getfixturevalue("postgres_url")
-    store = await adapter.open(url, terms=terms, connections=8)
+    store = await PostgresStore.open(url, terms=terms, connections=8)
     reader = await asyncpg.connect(url)
 
     async def rows(text: str) -> list[tuple[Any, ...]]:
@@ -84,13 +82,3 @@ async def _postgres(terms: Terms, request: pytest.FixtureRequest) -> AsyncIterat
     finally:
         await reader.close()
         await store.close()
-
-
-def _adapter(database: str, name: str) -> Any:
-    module = f"hiringhall.storage.{database}.store"
-    try:
-        return getattr(importlib.import_module(module), name)
-    except ModuleNotFoundError as problem:
-        if problem.name != module:
-            raise
-        missing(name, f"{module} is not there")
