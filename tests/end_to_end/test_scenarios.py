@@ -103,7 +103,7 @@ def test_lost_claim_answer_that_a_proxy_swallowed(client: HallClient) -> None:
 
     def returned() -> bool:
         assert worker.heartbeat(Hall_Holding="")
-        return client.task(PLAN, "A")["state"] == "ready"
+        return bool(client.task(PLAN, "A")["state"] == "ready")
 
     until(returned, within_seconds=VISIBILITY_SECONDS + 5, waiting_for="the task to return")
     assert time.monotonic() - handed > VISIBILITY_SECONDS / 2

@@ -8,13 +8,17 @@ import asyncpg
 import pytest
 
 from hiringhall.domain.lifecycle import Move
-from hiringhall.ports.store import Beat, Settle, SweepSilent, Swept
+from hiringhall.ports.asks import Beat, Settle, SweepSilent, Swept
 from tests.storage.conftest import TERMS
 from tests.storage.desk import ANN, BEN, Desk, accepted, task
 from tests.storage.subjects import open_subject
 from tests.waiting import until_async
 
 LONG_AFTER_MS = TERMS.visibility_timeout_ms + TERMS.slack_ms + 10_000
+
+WAITING_FOR_LOCKS = """
+SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()
+"""
 
 
 async def silent_holder(desk: Desk) -> tuple[Settle, Settle]:
@@ -48,10 +52,7 @@ async def test_rescue_versus_success_between_two_connections(request: pytest.Fix
             sweep = asyncio.create_task(store.commit([SweepSilent()], now=desk.now))
 
             async def sweep_waits() -> bool:
-                waiting = await observer.fetchval(
-                    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-                )
-                return bool(waiting)
+                return bool(await observer.fetchval(WAITING_FOR_LOCKS))
 
             await until_async(sweep_waits, waiting_for="the sweep to wait for the first task")
             (outcome,) = (await store.commit([completion], now=desk.now)).outcomes
