@@ -12,7 +12,8 @@ from typing import Any, Final
 from hiringhall.domain.announcement import rings_of_lanes
 from hiringhall.domain.lease import Terms
 from hiringhall.domain.lifecycle import Move, State
-from hiringhall.ports.store import Committed, Settle, Take, Taken, TaskView
+from hiringhall.ports.asks import Settle, Take, Taken, TaskView
+from hiringhall.ports.store import Committed
 from hiringhall.storage.postgres.connection import Connection, Runner
 from hiringhall.storage.procedure import Fetch
 from hiringhall.storage.procedures.take import replay

@@ -42,7 +42,9 @@ async def migrate(connection: asyncpg.Connection[Any]) -> None:
 
 async def _present(connection: asyncpg.Connection[Any]) -> int:
     """The schema's number; 0 for an empty database."""
-    if await connection.fetchval("SELECT to_regclass('hall_schema')") is None:
+    # Asked of the catalogue as a table: a look-up of the name may answer from what was cached before the lock.
+    found = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'hall_schema' AND pg_table_is_visible(oid))"
+    if not await connection.fetchval(found):
         return 0
     return int(await connection.fetchval("SELECT number FROM hall_schema"))
 

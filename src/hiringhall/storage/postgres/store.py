@@ -14,8 +14,24 @@ from typing import Any, Final, TypeAlias
 
 from hiringhall.domain.announcement import announce
 from hiringhall.domain.lease import Terms
-from hiringhall.ports import store as port
-from hiringhall.ports.store import Ask, Committed, Query, Settle, StoreUnavailable, Take
+from hiringhall.ports.asks import (
+    Apply,
+    Ask,
+    DeletePlan,
+    FoldTallies,
+    Forget,
+    PausePlan,
+    RetryPlan,
+    Settle,
+    Steer,
+    SweepRetries,
+    SweepRunLimit,
+    SweepSilent,
+    Take,
+    Unblock,
+)
+from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, ReadyLanes
+from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
 from hiringhall.storage.postgres import hot_verbs
 from hiringhall.storage.postgres.connection import Connection, Link, Links, Runner, load, settings_for
@@ -29,22 +45,22 @@ STATEMENT_SECONDS: Final = {"take": 10.0, "settle": 10.0, "submit": 60.0, "rest"
 ATTEMPTS: Final = 6
 PAUSE_SECONDS: Final = 0.005
 CHANNELS: Final[dict[type[Any], str]] = {
-    port.Take: "take",
-    port.Settle: "settle",
-    port.Apply: "submit",
-    port.DeletePlan: "submit",
-    port.Unblock: "submit",
-    port.Steer: "steer",
-    port.PausePlan: "steer",
-    port.RetryPlan: "steer",
-    port.SweepSilent: "sweep",
-    port.SweepRunLimit: "sweep",
-    port.SweepRetries: "sweep",
-    port.FoldTallies: "sweep",
-    port.Forget: "sweep",
+    Take: "take",
+    Settle: "settle",
+    Apply: "submit",
+    DeletePlan: "submit",
+    Unblock: "submit",
+    Steer: "steer",
+    PausePlan: "steer",
+    RetryPlan: "steer",
+    SweepSilent: "sweep",
+    SweepRunLimit: "sweep",
+    SweepRetries: "sweep",
+    FoldTallies: "sweep",
+    Forget: "sweep",
 }
 """The channel of an ask; those not named share the channel "presence"."""
-NO_SNAPSHOT: Final[frozenset[type[Any]]] = frozenset({port.Alive, port.ReadyLanes, port.KnownTasks, port.FindWorkers})
+NO_SNAPSHOT: Final[frozenset[type[Any]]] = frozenset({Alive, ReadyLanes, KnownTasks, FindWorkers})
 """Questions whose statements need not see one and the same state."""
 
 Attempt: TypeAlias = Callable[[Connection, Sequence[Any], int | None], Awaitable[Committed]]
