@@ -13,7 +13,9 @@ from hiringhall.config import Settings
 from hiringhall.domain.lease import Terms
 from hiringhall.domain.plan import PlanFile, TaskSpec
 from hiringhall.operations.hall import Hall, terms_of
-from hiringhall.ports.store import Apply, Ask, Committed, Query, Register, Store, StoreUnavailable
+from hiringhall.ports.asks import Apply, Ask, Register
+from hiringhall.ports.questions import Query
+from hiringhall.ports.store import Committed, Store, StoreUnavailable
 from hiringhall.storage.model.store import ModelStore
 from hiringhall.wakeups.local import LocalWakeups
 from hiringhall.wire.exchange import Exchange, Reply, Request, Router

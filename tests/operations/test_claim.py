@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from hiringhall.domain.lease import Cause
 from hiringhall.operations.recheck import Recheck
-from hiringhall.ports.store import (
-    DirectWorker,
-    FindTasks,
-    PausePlan,
-    ReadHistory,
-    ReadyLanes,
-    RemoveWorker,
-    Return,
-    Take,
-)
+from hiringhall.ports.asks import DirectWorker, PausePlan, RemoveWorker, Return, Take
+from hiringhall.ports.questions import FindTasks, ReadHistory, ReadyLanes
 from tests.operations.parts import SHARED, Conversation, Office, office, plan_of
 from tests.waiting import until_async
 

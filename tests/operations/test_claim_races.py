@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from hiringhall.domain.lifecycle import State
-from hiringhall.ports.store import Ask, Committed, ListTasks
+from hiringhall.ports.asks import Ask
+from hiringhall.ports.questions import ListTasks
+from hiringhall.ports.store import Committed
 from hiringhall.storage.model.store import ModelStore
 from tests.operations.parts import Conversation, Office, office
 from tests.waiting import until_async

@@ -9,7 +9,8 @@ import pytest
 
 from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.plan import PlanFile
-from hiringhall.ports.store import Apply, PausePlan, Register, Settle, StoreUnavailable
+from hiringhall.ports.asks import Apply, PausePlan, Register, Settle
+from hiringhall.ports.store import StoreUnavailable
 from tests.operations.parts import office
 
 

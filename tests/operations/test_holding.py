@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hiringhall.ports.store import Reconcile, Take
+from hiringhall.ports.asks import Reconcile, Take
 from tests.operations.parts import Office, office
 from tests.waiting import until_async
 

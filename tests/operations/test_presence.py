@@ -7,7 +7,8 @@ from typing import Any
 
 from hiringhall.auth.tokens import hash_of
 from hiringhall.operations.presence import VIEW_SECONDS_MAX, Known, directive_of
-from hiringhall.ports.store import DirectWorker, FindWorkers, MarkSeen, Register, RemoveWorker, Take, WorkerView
+from hiringhall.ports.asks import DirectWorker, MarkSeen, Register, RemoveWorker, Take
+from hiringhall.ports.questions import FindWorkers, WorkerView
 from hiringhall.storage.model.store import ModelStore
 from tests.operations.parts import BOOTSTRAP, Office, office
 from tests.waiting import until_async

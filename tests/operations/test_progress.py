@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hiringhall.operations.progress import progress_of
-from hiringhall.ports.store import PlanView
+from hiringhall.ports.questions import PlanView
 
 
 @pytest.mark.parametrize(

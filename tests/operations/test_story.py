@@ -8,7 +8,8 @@ import pytest
 
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.operations.story import TELLERS, tell
-from hiringhall.ports.store import HistoryLine, TaskRow, TaskView
+from hiringhall.ports.asks import TaskView
+from hiringhall.ports.questions import HistoryLine, TaskRow
 
 VIEW = TaskView(work=1, plan="P", task_id="T-1", state=State.READY, started=False, version=1, priority=1, detail="")
 ROW = TaskRow(VIEW, 0, 0, None, None, 0, 0, None)

@@ -14,7 +14,7 @@ from hiringhall.domain.plan import PlanFile, TaskSpec
 from hiringhall.domain.retry import Backoff, Policy
 from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.work import Unit
-from hiringhall.ports.store import (
+from hiringhall.ports.asks import (
     Apply,
     Ask,
     Beat,
@@ -284,7 +284,9 @@ class Writer:
 def _marks(draft: Draft | None) -> set[Any]:
     """What no two drafts of a batch may have in common."""
     match draft:
-        case Settle() | ReturnByName():
+        case Settle():
+            return {draft.task_id}  # two about one unit may be decided in either order
+        case ReturnByName():
             return {(draft.worker, draft.task_id)}
         case Take() if draft.key is not None:
             return {(draft.worker, draft.key)}

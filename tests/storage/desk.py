@@ -12,23 +12,8 @@ from hiringhall.domain.plan import PlanFile, TaskSpec
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane, topic_of, topic_of_plan
 from hiringhall.domain.work import Conflict
-from hiringhall.ports.store import (
-    Applied,
-    Apply,
-    Ask,
-    FindTasks,
-    FindWorkers,
-    HistoryLine,
-    ReadHistory,
-    Register,
-    Settle,
-    Steer,
-    Take,
-    Taken,
-    TaskRow,
-    TaskView,
-    WorkerView,
-)
+from hiringhall.ports.asks import Applied, Apply, Ask, Register, Settle, Steer, Take, Taken, TaskView
+from hiringhall.ports.questions import FindTasks, FindWorkers, HistoryLine, ReadHistory, TaskRow, WorkerView
 from tests.storage.snapshot import Edge, crossed_edges
 from tests.storage.subjects import Subject
 

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from hiringhall.domain.lifecycle import MOVES, Move, State
 from hiringhall.domain.work import Unit
-from hiringhall.ports.store import HistoryLine, ListPlans, PlanView, ReadHistory, Store
+from hiringhall.ports.questions import HistoryLine, ListPlans, PlanView, ReadHistory
+from hiringhall.ports.store import Store
 from hiringhall.storage.procedures.units import unit_from
 
 Rows: TypeAlias = Callable[[str], Awaitable[list[tuple[Any, ...]]]]

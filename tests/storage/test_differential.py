@@ -13,20 +13,8 @@ from hiringhall.domain.lifecycle import MOVES, Move, State
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.work import Conflict
-from hiringhall.ports.store import (
-    ORDER,
-    Applied,
-    FindTasks,
-    FoldTallies,
-    ListTasks,
-    ListWorkers,
-    ReadyLanes,
-    Swept,
-    Taken,
-    TaskRow,
-    TaskView,
-    WorkerView,
-)
+from hiringhall.ports.asks import ORDER, Applied, FoldTallies, Swept, Taken, TaskView
+from hiringhall.ports.questions import FindTasks, ListTasks, ListWorkers, ReadyLanes, TaskRow, WorkerView
 from hiringhall.storage.model import ModelStore
 from tests.storage.batches import PLANS, TERMS, Draft, ReturnByName, Writer, addressed
 from tests.storage.desk import check_books

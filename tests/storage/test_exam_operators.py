@@ -7,7 +7,8 @@ from hiringhall.domain.lifecycle import MOVES, Move, State
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.retry import Policy
 from hiringhall.domain.work import Conflict
-from hiringhall.ports.store import DeletePlan, ListTasks, Return, Steer
+from hiringhall.ports.asks import DeletePlan, Return, Steer
+from hiringhall.ports.questions import ListTasks
 from tests.storage.desk import ANN, BEN, Desk, accepted, refused, task
 
 

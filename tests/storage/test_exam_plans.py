@@ -8,20 +8,8 @@ from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.retry import Policy
 from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.work import Conflict
-from hiringhall.ports.store import (
-    Applied,
-    DeletePlan,
-    FindPlan,
-    FindTasks,
-    KnownTasks,
-    ListPlans,
-    ListTasks,
-    PausePlan,
-    ReadyLanes,
-    RetryPlan,
-    Swept,
-    Unblock,
-)
+from hiringhall.ports.asks import Applied, DeletePlan, PausePlan, RetryPlan, Swept, Unblock
+from hiringhall.ports.questions import FindPlan, FindTasks, KnownTasks, ListPlans, ListTasks, ReadyLanes
 from tests.storage.desk import ANN, Desk, accepted, refused, task
 
 TRICKY = ("a/b", "%2F", "ü ☃", "x'--\"; DROP TABLE work", "T-1@2,3", "...", " ", "_%", "A", "a")

@@ -7,11 +7,10 @@ from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.retry import Backoff, Policy
 from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.work import CANCELLED_BY_OPERATOR, Conflict
-from hiringhall.ports.store import (
+from hiringhall.ports.asks import (
     DeletePlan,
     DirectWorker,
     PausePlan,
-    ReadyLanes,
     Reconcile,
     Return,
     Settle,
@@ -20,6 +19,7 @@ from hiringhall.ports.store import (
     Take,
     Taken,
 )
+from hiringhall.ports.questions import ReadyLanes
 from tests.storage.desk import ANN, BEN, Desk, accepted, refused, task
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.retry import Policy
-from hiringhall.ports.store import (
-    Alive,
+from hiringhall.ports.asks import (
     Beat,
     Beaten,
     DeletePlan,
     DirectWorker,
-    FindPlan,
-    FindWorkers,
     FoldTallies,
     Forget,
-    ListWorkers,
     MarkSeen,
     Register,
     RemoveWorker,
@@ -26,6 +22,7 @@ from hiringhall.ports.store import (
     Swept,
     Unblock,
 )
+from hiringhall.ports.questions import Alive, FindPlan, FindWorkers, ListWorkers
 from tests.storage.desk import ANN, BEN, START, Desk, accepted, task
 
 HOUR_MS = 3_600_000

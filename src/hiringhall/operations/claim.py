@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from hiringhall.domain.topics import plan_lane
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import NEVER, Known
-from hiringhall.ports.store import Take, TaskView
+from hiringhall.ports.asks import Take, TaskView
 
 MAX_TASKS_LIMIT: Final = 100
 SHORTEST_SHARE: Final = 0.9

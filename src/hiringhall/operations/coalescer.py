@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from hiringhall.ports.store import Apply, Ask, Committed, Store, StoreUnavailable, Take
+from hiringhall.ports.asks import Apply, Ask, Take
+from hiringhall.ports.store import Committed, Store, StoreUnavailable
 from hiringhall.ports.wakeups import Wakeups
 
 BATCH_ASKS_MAX: Final = 256

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from hiringhall.domain.lease import Cause
 from hiringhall.operations.coalescer import Coalescer
-from hiringhall.ports.store import Return, StoreUnavailable, TaskView
+from hiringhall.ports.asks import Return, TaskView
+from hiringhall.ports.store import StoreUnavailable
 
 REPEAT_WAIT_SECONDS: Final = 10.0
 """A claim with an Idempotency-Key may be repeated for what it was handed; only then is it given back."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 from hiringhall.domain.names import parse_holding
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import NEVER, Known
-from hiringhall.ports.store import Reconcile
+from hiringhall.ports.asks import Reconcile
 
 APART_SECONDS_MIN: Final = 1.0
 

@@ -17,7 +17,9 @@ from hiringhall.domain.lease import Terms
 from hiringhall.domain.names import worker_id_of
 from hiringhall.domain.topics import EVERYTHING, topic_of
 from hiringhall.operations.coalescer import Coalescer
-from hiringhall.ports.store import FindWorkers, MarkSeen, Sign, Store, StoreUnavailable, WorkerView
+from hiringhall.ports.asks import MarkSeen, Sign
+from hiringhall.ports.questions import FindWorkers, WorkerView
+from hiringhall.ports.store import Store, StoreUnavailable
 from hiringhall.ports.wakeups import Wakeups
 
 VIEW_SECONDS_MAX: Final = 5.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from hiringhall.domain.lifecycle import State
-from hiringhall.ports.store import PlanView
+from hiringhall.ports.questions import PlanView
 
 COUNTED: Final[tuple[State, ...]] = (
     State.WAITING, State.READY, State.HELD, State.DONE, State.FAILED, State.SKIPPED,

@@ -6,7 +6,8 @@ import asyncio
 from typing import Final
 
 from hiringhall.operations.hall import Hall
-from hiringhall.ports.store import ReadyLanes, StoreUnavailable
+from hiringhall.ports.questions import ReadyLanes
+from hiringhall.ports.store import StoreUnavailable
 
 INTERVAL_SECONDS: Final = 1.0
 

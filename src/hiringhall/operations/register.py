@@ -10,7 +10,7 @@ from hiringhall.auth.tokens import hash_of, make_token, make_worker_id
 from hiringhall.domain.names import plan_worker
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import Found
-from hiringhall.ports.store import Register
+from hiringhall.ports.asks import Register
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.work import Conflict, cut_reason
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import Known
-from hiringhall.ports.store import Settle, Take, Taken, TaskView
+from hiringhall.ports.asks import Settle, Take, Taken, TaskView
 
 
 class Settler(Protocol):

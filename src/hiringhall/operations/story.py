@@ -10,7 +10,7 @@ from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.names import worker_id_of
 from hiringhall.domain.plan import PRIORITY_NAMES
-from hiringhall.ports.store import HistoryLine, TaskRow
+from hiringhall.ports.questions import HistoryLine, TaskRow
 
 WHY_BACK: Final[dict[str, str]] = {
     Cause.RELEASED: "{worker} gave it back",

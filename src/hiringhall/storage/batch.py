@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hiringhall.ports.store import ORDER, Ask
+from hiringhall.ports.asks import ORDER, Ask
 from hiringhall.storage.procedure import Context, Procedure
 from hiringhall.storage.procedures.registry import PROCEDURES
 

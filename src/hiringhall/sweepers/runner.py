@@ -12,7 +12,8 @@ import random
 from typing import Protocol
 
 from hiringhall.domain.lease import Terms
-from hiringhall.ports.store import Ask, Beat, Beaten, StoreUnavailable, SweepRetries, Swept
+from hiringhall.ports.asks import Ask, Beat, Beaten, SweepRetries, Swept
+from hiringhall.ports.store import StoreUnavailable
 from hiringhall.sweepers.sweeper import Sweeper, due_after, pulse_interval_seconds, tidying
 
 log = logging.getLogger("hiringhall.sweepers")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hiringhall.domain.lease import Terms
-from hiringhall.ports.store import Ask, Beaten, FoldTallies, Forget, SweepRetries, SweepRunLimit, SweepSilent, Unblock
+from hiringhall.ports.asks import Ask, Beaten, FoldTallies, Forget, SweepRetries, SweepRunLimit, SweepSilent, Unblock
 
 RECENT_MS: Final = 60_000
 SLOW_INTERVAL_SECONDS: Final = 60.0

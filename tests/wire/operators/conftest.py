@@ -15,7 +15,7 @@ from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.names import plan_worker
 from hiringhall.domain.topics import plan_lane
 from hiringhall.operations.hall import Hall
-from hiringhall.ports.store import Register, Settle, Take, TaskView
+from hiringhall.ports.asks import Register, Settle, Take, TaskView
 from hiringhall.storage.sqlite.store import SqliteStore
 from hiringhall.wakeups.local import LocalWakeups
 from hiringhall.wire.operators.application import operators_application

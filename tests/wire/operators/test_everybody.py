@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from hiringhall.ports.store import Query, StoreUnavailable
+from hiringhall.ports.questions import Query
+from hiringhall.ports.store import StoreUnavailable
 from hiringhall.wire.openapi import ALL, document
 from hiringhall.wire.operators.routes import SERVED
 from tests.wire.operators.conftest import Operator

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hiringhall.ports.store import Settle
+from hiringhall.ports.asks import Settle
 from tests.operations.parts import BOOTSTRAP, SHARED, Office
 
 ROUTES = [

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hiringhall.domain.plan import PlanFile, TaskSpec
-from hiringhall.ports.store import Apply, DirectWorker
+from hiringhall.ports.asks import Apply, DirectWorker
 from hiringhall.wire.plans.routes import published_router
 from tests.operations.parts import BOOTSTRAP, DETAIL, SHARED, Conversation, Office
 

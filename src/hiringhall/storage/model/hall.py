@@ -13,7 +13,8 @@ from hiringhall.domain.names import unit_path
 from hiringhall.domain.plan import TaskSpec
 from hiringhall.domain.topics import topic_of, topic_of_plan
 from hiringhall.domain.work import Event, Unit
-from hiringhall.ports.store import HistoryLine, TaskView
+from hiringhall.ports.asks import TaskView
+from hiringhall.ports.questions import HistoryLine
 
 
 @dataclass(slots=True)

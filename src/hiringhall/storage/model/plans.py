@@ -10,7 +10,8 @@ from hiringhall.domain.plan import PlanFile, Problem, TaskSpec, topological_orde
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import topic_of_plan
 from hiringhall.domain.work import Unit
-from hiringhall.ports.store import Applied, Apply, DeletePlan, HistoryLine, PausePlan
+from hiringhall.ports.asks import Applied, Apply, DeletePlan, PausePlan
+from hiringhall.ports.questions import HistoryLine
 from hiringhall.storage.model.hall import Hall, Plan, Task
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hiringhall.domain.lifecycle import State
 from hiringhall.domain.topics import plan_lane
-from hiringhall.ports.store import (
+from hiringhall.ports.questions import (
     Alive,
     FindPlan,
     FindTasks,

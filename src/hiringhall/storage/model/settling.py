@@ -10,7 +10,7 @@ from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.work import Conflict, Event, Unit
-from hiringhall.ports.store import Reconcile, Return, Settle, TaskView
+from hiringhall.ports.asks import Reconcile, Return, Settle, TaskView
 from hiringhall.storage.model.hall import Hall, Task
 
 

@@ -6,7 +6,7 @@ from hiringhall.domain import work
 from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.work import Event, Unit
-from hiringhall.ports.store import RetryPlan, Steer, TaskView
+from hiringhall.ports.asks import RetryPlan, Steer, TaskView
 from hiringhall.storage.model.hall import Hall
 
 

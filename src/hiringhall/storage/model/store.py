@@ -6,19 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hiringhall.domain.lease import Terms
-from hiringhall.ports.store import (
+from hiringhall.ports.asks import (
     ORDER,
     Apply,
     Ask,
     Beat,
-    Committed,
     DeletePlan,
     DirectWorker,
     FoldTallies,
     Forget,
     MarkSeen,
     PausePlan,
-    Query,
     Reconcile,
     Register,
     RemoveWorker,
@@ -32,6 +30,8 @@ from hiringhall.ports.store import (
     Take,
     Unblock,
 )
+from hiringhall.ports.questions import Query
+from hiringhall.ports.store import Committed
 from hiringhall.storage.model import plans, queries, settling, steering, sweeps, taking, workers
 from hiringhall.storage.model.hall import Hall
 from hiringhall.storage.model.picture import picture

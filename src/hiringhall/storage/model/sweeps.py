@@ -6,7 +6,7 @@ from hiringhall.domain import work
 from hiringhall.domain.lease import Cause, ended_by, is_offline, may_be_silent, may_overrun, was_deaf
 from hiringhall.domain.lifecycle import SATISFIED
 from hiringhall.domain.work import Unit
-from hiringhall.ports.store import (
+from hiringhall.ports.asks import (
     Beat,
     Beaten,
     FoldTallies,

@@ -8,7 +8,8 @@ from hiringhall.domain import work
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.names import unit_path
 from hiringhall.domain.topics import plan_lane
-from hiringhall.ports.store import HistoryLine, Take, Taken, TaskView
+from hiringhall.ports.asks import Take, Taken, TaskView
+from hiringhall.ports.questions import HistoryLine
 from hiringhall.storage.model.hall import Hall, HandOver, Plan, Task
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hiringhall.domain.lease import Cause, Pulse, next_gaps
-from hiringhall.ports.store import DirectWorker, MarkSeen, Register, RemoveWorker
+from hiringhall.ports.asks import DirectWorker, MarkSeen, Register, RemoveWorker
 from hiringhall.storage.model.hall import Hall, Worker
 
 

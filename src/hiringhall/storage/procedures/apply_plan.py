@@ -13,7 +13,7 @@ from hiringhall.domain.lifecycle import SATISFIED, Move, State, sources
 from hiringhall.domain.plan import PlanFile, Problem, TaskSpec, topological_order
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane, topic_of_plan
-from hiringhall.ports.store import Applied, Apply
+from hiringhall.ports.asks import Applied, Apply
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.units import Changes, label, lock_units, text_of, write, write_tally
 
@@ -53,7 +53,9 @@ def apply_plan(context: Context, asks: Sequence[Apply]) -> Procedure:
 
 def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied | Refused]:
     file = ask.file
-    yield Fetch("lock_lane", {"key": plan_lane(file.plan_id)})  # then look: while it waited the plan may have changed, or gone
+    yield Fetch(
+        "lock_lane", {"key": plan_lane(file.plan_id)}
+    )  # then look: while it waited the plan may have changed, or gone
     existing = yield Fetch("find_plan_lane", {"plan": file.plan_id})
     names = {name for spec in file.tasks for name in (spec.task_id, *spec.dependencies)}
     known: dict[str, Known] = {}

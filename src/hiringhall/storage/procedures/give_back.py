@@ -8,7 +8,7 @@ from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import State
 from hiringhall.domain.work import Unit
-from hiringhall.ports.store import Reconcile, Return
+from hiringhall.ports.asks import Reconcile, Return
 from hiringhall.storage.procedure import Context, Fetch, Procedure
 from hiringhall.storage.procedures.units import Changes, label, lock_units, write
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from hiringhall.domain.lifecycle import State
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane, topic_of_plan
-from hiringhall.ports.store import DeletePlan, Forget, PausePlan, Swept, Unblock
+from hiringhall.ports.asks import DeletePlan, Forget, PausePlan, Swept, Unblock
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.apply_plan import delete_tasks
 from hiringhall.storage.procedures.steer import tell_to_stop

@@ -6,7 +6,7 @@ import json
 from collections.abc import Generator
 
 from hiringhall.domain.lifecycle import Move, State
-from hiringhall.ports.store import (
+from hiringhall.ports.questions import (
     Alive,
     FindPlan,
     FindTasks,

@@ -11,7 +11,7 @@ from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import topic_of
 from hiringhall.domain.work import Conflict, Event, Unit
-from hiringhall.ports.store import Settle, TaskView
+from hiringhall.ports.asks import Settle, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.units import Changes, label, lock_units, view_of, write
 

@@ -11,7 +11,7 @@ from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import topic_of
 from hiringhall.domain.work import Event, Unit
-from hiringhall.ports.store import RetryPlan, Steer
+from hiringhall.ports.asks import RetryPlan, Steer
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.units import Changes, label, load_missing, lock_units, view_of, write
 

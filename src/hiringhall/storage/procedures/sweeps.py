@@ -11,7 +11,7 @@ from typing import Any
 from hiringhall.domain import work
 from hiringhall.domain.lease import Pulse, ended_by, is_offline, may_be_silent, may_overrun
 from hiringhall.domain.lifecycle import State
-from hiringhall.ports.store import Beat, Beaten, FoldTallies, SweepRetries, SweepRunLimit, SweepSilent, Swept
+from hiringhall.ports.asks import Beat, Beaten, FoldTallies, SweepRetries, SweepRunLimit, SweepSilent, Swept
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.give_back import take_back
 from hiringhall.storage.procedures.units import Changes, label, lock_units, write

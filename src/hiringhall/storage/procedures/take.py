@@ -9,7 +9,7 @@ from typing import Any
 from hiringhall.domain import work
 from hiringhall.domain.names import unit_path
 from hiringhall.domain.work import Unit
-from hiringhall.ports.store import Take, Taken, TaskView
+from hiringhall.ports.asks import Take, Taken, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.units import label, unit_from, view_of, write_tally
 

@@ -19,7 +19,7 @@ from hiringhall.domain.lifecycle import SATISFIED, State
 from hiringhall.domain.retry import Backoff, Policy
 from hiringhall.domain.topics import topic_of_plan
 from hiringhall.domain.work import Event, Unit
-from hiringhall.ports.store import TaskView
+from hiringhall.ports.asks import TaskView
 from hiringhall.storage.procedure import Context, Fetch, Many, Row, Step
 
 _STATES: Final[dict[str, State]] = {state.value: state for state in State}

@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from hiringhall.domain.lease import Cause, Pulse, next_gaps
 from hiringhall.domain.lifecycle import State
 from hiringhall.domain.topics import topic_of
-from hiringhall.ports.store import DirectWorker, MarkSeen, Register, RemoveWorker, Sign
+from hiringhall.ports.asks import DirectWorker, MarkSeen, Register, RemoveWorker, Sign
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.give_back import take_back
 from hiringhall.storage.procedures.units import Changes, lock_units, write

@@ -16,7 +16,9 @@ from typing import Any, Final
 import apsw
 
 from hiringhall.domain.lease import Terms
-from hiringhall.ports.store import Ask, Committed, Query, StoreUnavailable
+from hiringhall.ports.asks import Ask
+from hiringhall.ports.questions import Query
+from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
 from hiringhall.storage.procedure import Context
 from hiringhall.storage.procedures.registry import QUERIES

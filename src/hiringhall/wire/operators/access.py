@@ -7,7 +7,7 @@ from enum import Enum
 from starlette.requests import Request
 
 from hiringhall.operations.hall import Hall
-from hiringhall.ports.store import FindWorkers
+from hiringhall.ports.questions import FindWorkers
 from hiringhall.wire.operators.answers import Stop
 
 CHALLENGE = {"www-authenticate": 'Bearer realm="hall"'}

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from hiringhall import __version__
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.progress import COUNTED, RETRYING, progress_of
-from hiringhall.ports.store import ListPlans, ListWorkers, PlanView, WorkerView
+from hiringhall.ports.questions import ListPlans, ListWorkers, PlanView, WorkerView
 from hiringhall.wire.operators.answers import NO_STORE
 
 PLANS_NAMED_MAX: Final = 100

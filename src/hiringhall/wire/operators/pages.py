@@ -12,7 +12,8 @@ from starlette.responses import Response
 from hiringhall import __version__
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.progress import COUNTED, progress_of
-from hiringhall.ports.store import Alive, ListPlans, PlanView, StoreUnavailable
+from hiringhall.ports.questions import Alive, ListPlans, PlanView
+from hiringhall.ports.store import StoreUnavailable
 from hiringhall.wire.operators.answers import NO_STORE, Stop, json_answer
 
 PLANS_COUNTED_MAX: Final = 1_000

@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from hiringhall.domain.lifecycle import State
 from hiringhall.operations.hall import Hall
-from hiringhall.ports.store import FindTasks, ListTasks, TaskRow
+from hiringhall.ports.questions import FindTasks, ListTasks, TaskRow
 from hiringhall.wire.operators.answers import NO_STORE, encode, json_answer
 from hiringhall.wire.operators.parameters import Query, invalid, path_id
 from hiringhall.wire.operators.plans import found_plan

@@ -11,7 +11,8 @@ from starlette.responses import Response
 from hiringhall.domain.plan import Problem
 from hiringhall.domain.plan_file import PlanReading, read_plan_file
 from hiringhall.operations.hall import Hall
-from hiringhall.ports.store import Applied, Apply, DeletePlan, FindPlan, ListPlans, PausePlan, PlanView, RetryPlan
+from hiringhall.ports.asks import Applied, Apply, DeletePlan, PausePlan, RetryPlan
+from hiringhall.ports.questions import FindPlan, ListPlans, PlanView
 from hiringhall.wire.operators.answers import Stop, agreed, json_answer
 from hiringhall.wire.operators.parameters import Query, decode_json, path_id, read_body, refuse_multipart
 from hiringhall.wire.operators.structs import AppliedAnswer, PlanDeleted, PlanRetried, PlansAnswer, PlanSummaryAnswer

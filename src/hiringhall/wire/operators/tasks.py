@@ -14,7 +14,8 @@ from hiringhall.domain.names import complaint_about
 from hiringhall.domain.plan import PRIORITIES
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.story import tell
-from hiringhall.ports.store import FindPlan, FindTasks, HistoryLine, PlanView, ReadHistory, Steer, TaskRow, TaskView
+from hiringhall.ports.asks import Steer, TaskView
+from hiringhall.ports.questions import FindPlan, FindTasks, HistoryLine, PlanView, ReadHistory, TaskRow
 from hiringhall.wire.operators.answers import Stop, agreed, json_answer
 from hiringhall.wire.operators.parameters import Query, decode_json, invalid, path_id, read_body, refuse_multipart
 from hiringhall.wire.operators.vocabulary import history_entry, task_of_row, task_of_view

@@ -10,7 +10,8 @@ from hiringhall.domain.lifecycle import State
 from hiringhall.domain.names import worker_id_of
 from hiringhall.domain.plan import PRIORITY_NAMES
 from hiringhall.operations.progress import progress_of
-from hiringhall.ports.store import HistoryLine, PlanView, TaskRow, TaskView, WorkerView
+from hiringhall.ports.asks import TaskView
+from hiringhall.ports.questions import HistoryLine, PlanView, TaskRow, WorkerView
 from hiringhall.wire.operators.answers import encode, rfc3339
 from hiringhall.wire.operators.structs import HistoryEntry, PlanSummary, Worker
 

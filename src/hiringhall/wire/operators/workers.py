@@ -10,7 +10,8 @@ from starlette.responses import Response
 
 from hiringhall.domain.names import plan_worker
 from hiringhall.operations.hall import Hall
-from hiringhall.ports.store import DirectWorker, FindWorkers, ListWorkers, RemoveWorker, WorkerView
+from hiringhall.ports.asks import DirectWorker, RemoveWorker
+from hiringhall.ports.questions import FindWorkers, ListWorkers, WorkerView
 from hiringhall.wire.operators.answers import Stop, agreed, json_answer
 from hiringhall.wire.operators.parameters import Query, path_id
 from hiringhall.wire.operators.structs import WorkerAnswer, WorkerRemoved, WorkersAnswer

@@ -10,7 +10,7 @@ from hiringhall.operations.claim import Claim
 from hiringhall.operations.holding import holding
 from hiringhall.operations.presence import Known
 from hiringhall.operations.register import admit_on_the_fly
-from hiringhall.ports.store import TaskView
+from hiringhall.ports.asks import TaskView
 from hiringhall.wire.exchange import Reply
 from hiringhall.wire.plans.bodies import ClaimBody, claim_decoder, complaint_about_id, hold_of, limit_of
 from hiringhall.wire.plans.call import WorkerCall

@@ -12,7 +12,8 @@ from hiringhall.domain.lifecycle import State
 from hiringhall.domain.plan import PRIORITY_NAMES
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.work import CUT_MARKER, Conflict
-from hiringhall.ports.store import PlanView, TaskView
+from hiringhall.ports.asks import TaskView
+from hiringhall.ports.questions import PlanView
 from hiringhall.wire.envelope import refusal
 from hiringhall.wire.exchange import Reply
 from hiringhall.wire.plans.vocabulary import detail_of, status_of
@@ -20,6 +21,7 @@ from hiringhall.wire.plans.vocabulary import detail_of, status_of
 Headers = tuple[tuple[bytes, bytes], ...]
 
 DESCRIPTION_CHARACTERS_MAX: Final = 8192
+NAME_CHARACTERS_MAX: Final = 256
 """What the published clients accept."""
 FINISHED_BY: Final[dict[bool, tuple[bytes, bytes]]] = {
     True: (b"hall-finished-by", b"self"),
@@ -111,9 +113,12 @@ def _with_short_description(detail: str) -> str:
     description = msgspec.json.decode(members["description"])
     if len(description) <= DESCRIPTION_CHARACTERS_MAX:
         return detail
-    short = description[: DESCRIPTION_CHARACTERS_MAX - len(CUT_MARKER)] + CUT_MARKER
-    members["description"] = msgspec.Raw(msgspec.json.encode(short))
+    members["description"] = msgspec.Raw(msgspec.json.encode(_cut(description, DESCRIPTION_CHARACTERS_MAX)))
     return msgspec.json.encode(members).decode()[1:-1]
+
+
+def _cut(text: str, characters_max: int) -> str:
+    return text if len(text) <= characters_max else text[: characters_max - len(CUT_MARKER)] + CUT_MARKER
 
 
 def conflict_of(conflict: Conflict) -> Refused:
@@ -128,10 +133,14 @@ def conflict_of(conflict: Conflict) -> Refused:
 
 
 def plan_in_full(plan: PlanView, tasks: Iterable[str]) -> bytes:
-    """A plan with its tasks, for its workers."""
-    return f'{{"id":{quoted(plan.id)},"name":{quoted(plan.name)},"tasks":[{",".join(tasks)}]}}'.encode()
+    """A plan with its tasks, for its workers: the published clients ask for it."""
+    return f'{{{_plan(plan)},"tasks":[{",".join(tasks)}]}}'.encode()
 
 
 def plan_in_brief(plan: PlanView) -> bytes:
     """A plan as anybody may see it."""
-    return f'{{"id":{quoted(plan.id)},"name":{quoted(plan.name)}}}'.encode()
+    return f"{{{_plan(plan)}}}".encode()
+
+
+def _plan(plan: PlanView) -> str:
+    return f'"id":{quoted(plan.id)},"name":{quoted(_cut(plan.name, NAME_CHARACTERS_MAX) or plan.id)}'

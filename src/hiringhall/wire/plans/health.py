@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from hiringhall.domain.refusals import Refused
-from hiringhall.ports.store import Alive
+from hiringhall.ports.questions import Alive
 from hiringhall.wire.plans.call import RETRY_AFTER, Call
 
 ANSWER_WITHIN_SECONDS: Final = 5.0

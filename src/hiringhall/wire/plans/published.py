@@ -12,7 +12,8 @@ import msgspec
 from hiringhall.domain.names import worker_id_of
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.presence import Known
-from hiringhall.ports.store import FindPlan, FindTasks, HistoryLine, ListTasks, PlanView, ReadHistory, TaskRow, TaskView
+from hiringhall.ports.asks import TaskView
+from hiringhall.ports.questions import FindPlan, FindTasks, HistoryLine, ListTasks, PlanView, ReadHistory, TaskRow
 from hiringhall.wire.plans.call import Call, WorkerCall, json_of, part
 from hiringhall.wire.plans.codec import plan_in_brief, plan_in_full
 

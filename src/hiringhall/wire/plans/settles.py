@@ -9,7 +9,7 @@ from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.work import Conflict
 from hiringhall.operations.settle import Settling, take_next
-from hiringhall.ports.store import TaskView
+from hiringhall.ports.asks import TaskView
 from hiringhall.wire.exchange import Reply
 from hiringhall.wire.plans.bodies import SettleBody, complaint_about_id, invalid, settle_decoder, version_of
 from hiringhall.wire.plans.call import NO_HEADERS, WorkerCall, part

@@ -1,0 +1,279 @@
+"""What may be asked of the store, and the outcome of each ask.
+
+An ask that is refused changes nothing. The order within a batch is fixed by `ORDER`, whatever the order of arrival.
+Times are milliseconds by the database's clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from hiringhall.domain.lease import Cause
+from hiringhall.domain.lifecycle import Move, State
+from hiringhall.domain.plan import PlanFile
+
+# --- plans -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """A task as the wire shows it."""
+
+    work: int
+    plan: str
+    task_id: str
+    state: State
+    started: bool
+    version: int
+    priority: int
+    detail: str  # the inside of a JSON object
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Complete, fail or release the task that the worker was handed. Outcome: TaskView | Conflict | Refused."""
+
+    worker: str
+    task_id: str
+    version: int
+    move: Move  # COMPLETE, FAIL or RELEASE
+    plan: str | None = None
+    reason: str | None = None
+    any_holder: bool = False  # the asker bears the shared token
+    jitter: float = 0.0
+    key: bytes | None = None  # SHA-256 of the Idempotency-Key
+    body: bytes | None = None  # SHA-256 of the body, with a key
+
+    @property
+    def unit(self) -> object:
+        """At most one ask about a unit may be in a batch."""
+        return (self.worker, self.task_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Give back a hand-over whose answer did not arrive. Outcome: True if it was still held so."""
+
+    work: int
+    version: int
+    worker: str
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class Reconcile:
+    """Take back what a worker holds but does not name. Outcome: the number of units taken back."""
+
+    worker: str
+    named: frozenset[tuple[str, str, int]]  # (plan, task, version)
+    arrived_ms_ago: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Store a plan file, all or nothing. Outcome: Applied | Refused."""
+
+    file: PlanFile
+    prune: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What applying changed. `created`: the plan is new."""
+
+    plan_id: str
+    added: int
+    changed: int
+    unchanged: int
+    pruned: int
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePlan:
+    """Remove a plan and all its tasks. Outcome: True (False: there is none) | Refused."""
+
+    plan: str
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PausePlan:
+    """Stop or go on handing out the tasks of a plan. Outcome: True (False: there is no such plan)."""
+
+    plan: str
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPlan:
+    """Retry every failed task of a plan. Outcome: the number of tasks, or None if there is no such plan."""
+
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """An operator's verb on one task. Outcome: TaskView | Refused (`not_found` if it exists nowhere)."""
+
+    plan: str
+    task_id: str
+    move: Move  # START, SKIP, CANCEL, RETRY, RESET, RELEASE, REPRIORITISE
+    force: bool = False
+    cascade: bool = False
+    priority: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unblock:
+    """Close edges whose dependency is satisfied: of one plan, of plans applied lately, or of all. Outcome: Swept."""
+
+    plan: str | None = None
+    applied_within_ms: int | None = None
+
+
+# --- taking ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Hand the worker the next ready units of some lanes. Outcome: Taken."""
+
+    worker: str
+    lanes: tuple[str, ...]  # keys
+    limit: int = 1
+    limited: bool = True  # the run limit applies
+    key: bytes | None = None  # SHA-256 of the Idempotency-Key
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was handed over, perhaps nothing. `drained`: a lane named by the ask has nothing ready now."""
+
+    tasks: tuple[TaskView, ...] = ()
+    drained: bool = False
+
+
+# --- workers ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """Admit a worker. Outcome: True, or False if the id is taken (never for `known_is_fine`)."""
+
+    worker: str
+    hostname: str = ""
+    token_hash: bytes | None = None
+    known_is_fine: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A sign of life of one worker: how long ago it was last heard, and its last heartbeat if any since the last sign."""
+
+    worker: str
+    seen_ms_ago: int
+    beat_ms_ago: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MarkSeen:
+    """Write down signs of life. Outcome: None."""
+
+    signs: tuple[Sign, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectWorker:
+    """Quiet, resume or terminate a worker. Outcome: True (False: there is no such worker)."""
+
+    worker: str
+    quiet: bool | None = None
+    terminate: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveWorker:
+    """Forget a worker; what it holds returns in the same transaction. Outcome: True (False: there is no such worker)."""
+
+    worker: str
+
+
+# --- sweeps ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """Write the hall's pulse. Outcome: Beaten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beaten:
+    """What is due. `deaf`: the hall could not hear until now, so that `heard_since` became now."""
+
+    deaf: bool
+    silent_due: bool  # somebody has been silent for so long that SweepSilent may find something
+    overrun_due: bool  # something has been held for so long that SweepRunLimit may find something
+    retry_in_ms: int | None  # until the next retry is due; 0 if one is
+
+
+@dataclass(frozen=True, slots=True)
+class SweepSilent:
+    """Take back what workers hold that fell silent. Outcome: Swept. `orphans`: also what holders held that are not known."""
+
+    limit: int = 500
+    orphans: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRunLimit:
+    """Take back what was held longer than its run limit allows. Outcome: Swept."""
+
+    limit: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRetries:
+    """Make failed units ready whose retry is due. Outcome: Swept, `next_at_ms` from now until the next is due."""
+
+    limit: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FoldTallies:
+    """Replace deltas by their sums. Outcome: Swept."""
+
+    limit: int = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Delete what has been kept long enough. Outcome: Swept."""
+
+    keep_plans_ms: int | None = None  # None: until deleted
+    keep_workers_ms: int = 86_400_000
+    keep_hand_overs_ms: int = 86_400_000
+    limit: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep did: how many units or rows it changed, and whether there is more to do at once."""
+
+    changed: int = 0
+    more: bool = False
+    next_in_ms: int | None = None
+
+
+Ask: TypeAlias = (
+    Settle | Return | Reconcile | Apply | DeletePlan | PausePlan | RetryPlan | Steer | Unblock | Take
+    | Register | MarkSeen | DirectWorker | RemoveWorker | Beat | SweepSilent | SweepRunLimit | SweepRetries | FoldTallies | Forget
+)  # fmt: skip
+
+ORDER: Final[tuple[type[Any], ...]] = (
+    Beat, Register, MarkSeen, Settle, Return, Reconcile, DirectWorker, RemoveWorker,
+    Apply, DeletePlan, PausePlan, RetryPlan, Steer, SweepSilent, SweepRunLimit, SweepRetries, Unblock, FoldTallies, Forget, Take,
+)  # fmt: skip
+"""The order in which the asks of one batch are carried out."""
