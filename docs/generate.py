@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run as a script, it finds its neighbour too
+
+from docs.reference_pages import commands_page, errors_page, settings_page
 
 from hiringhall.domain.lifecycle import MOVES, SATISFIED, Move, State, diagram
 
@@ -83,7 +88,12 @@ def _list(states: Iterable[State]) -> str:
     return ", ".join(f"`{state}`" for state in states)
 
 
-PAGES: Final[dict[str, Callable[[], str]]] = {"lifecycle.md": lifecycle_page}
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "lifecycle.md": lifecycle_page,
+    "settings.md": settings_page,
+    "errors.md": errors_page,
+    "cli.md": commands_page,
+}
 
 
 def main() -> None:
