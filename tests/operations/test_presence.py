@@ -178,21 +178,21 @@ async def test_signs_survive_an_outage() -> None:
 
 
 async def test_signs_are_chunked() -> None:
-    """At most 500 signs are one ask."""
+    """At most 2 000 signs are one ask."""
     async with office() as made:
         presence = made.hall.presence
         found: list[Any] = []
-        for number in range(1_201):
+        for number in range(4_201):
             made.hall.coalescer.ask(Register(f"plan:{number}"), lambda _: None)
             presence.find(f"plan:{number}", found.append)
         await made.hall.coalescer.idle()
-        for number in range(1_201):
+        for number in range(4_201):
             presence.find(f"plan:{number}", found.append)
-        await until_async(lambda: _true(len([one for one in found if isinstance(one, Known)]) >= 1_201))
+        await until_async(lambda: _true(len([one for one in found if isinstance(one, Known)]) >= 4_201))
         for known in list(presence._by_key.values()):
             presence.seen(known, 1.0)
         await presence.flush()
-        assert [len(ask.signs) for ask in made.store.asked(MarkSeen)] == [500, 500, 201]
+        assert [len(ask.signs) for ask in made.store.asked(MarkSeen)] == [2_000, 2_000, 201]
 
 
 def test_directives_are_one_header() -> None:

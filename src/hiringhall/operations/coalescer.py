@@ -168,7 +168,7 @@ class _Channel:
                     self._coalescer.tell(on_gone)
                 continue
             kind = type(ask)
-            if kind is Take:
+            if kind is Take and ask.key is None:  # type: ignore[union-attr]
                 batch.append(entry)
                 continue
             if kind is Apply and batch:

@@ -25,7 +25,7 @@ from hiringhall.ports.wakeups import Wakeups
 VIEW_SECONDS_MAX: Final = 5.0
 REFRESH_SECONDS: Final = 3.5
 """A worker that calls with a view this old has it renewed in passing, without waiting for it."""
-SIGNS_MAX: Final = 500
+SIGNS_MAX: Final = 2_000
 READ_AT_ONCE_MAX: Final = 500
 CANCELS_MAX: Final = 20
 KNOWN_MAX: Final = 100_000

@@ -147,6 +147,11 @@ class Take:
     limited: bool = True  # the run limit applies
     key: bytes | None = None  # SHA-256 of the Idempotency-Key
 
+    @property
+    def unit(self) -> object:
+        """A claim and its repetition may not be in one batch, or both would be given work."""
+        return None if self.key is None else (self.worker, self.key)
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -223,7 +228,7 @@ class Beaten:
 class SweepSilent:
     """Take back what workers hold that fell silent. Outcome: Swept. `orphans`: also what holders held that are not known."""
 
-    limit: int = 500
+    limit: int = 5_000
     orphans: bool = True
 
 

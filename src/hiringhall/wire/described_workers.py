@@ -14,14 +14,21 @@ Version = Annotated[int, Meta(ge=0, le=VERSION_MAX)]
 TAGS: Final = ("plan workers",)
 HOLDING: Final = Parameter(
     "Hall-Holding",
-    {"type": "string", "pattern": "^[A-Za-z0-9%/@,._~-]*$"},
-    "What the worker holds: PLAN/TASK@version, comma-separated, plan and task percent-encoded each by itself",
+    {"type": "string"},
+    "What the worker holds: PLAN/TASK@version, comma-separated, plan and task percent-encoded each by itself; "
+    "entries of any other form are left out",
     "header",
 )
 KEY: Final = Parameter(
     "Idempotency-Key",
-    {"type": "string", "pattern": "^[A-Za-z0-9-]{1,64}$"},
-    "A repeat with the same key and body is answered alike",
+    {"type": "string"},
+    "A repeat with the same key and body is answered alike; an empty one is none",
+    "header",
+)
+NEXT: Final = Parameter(
+    "Prefer",
+    {"type": "string"},
+    "`next`: the answer adds the next task of the plan that the body names, already claimed",
     "header",
 )
 
@@ -29,7 +36,7 @@ KEY: Final = Parameter(
 class RegisterRequest(Struct):
     """A worker introduces itself."""
 
-    hostname: Annotated[str, Meta(max_length=256)]
+    hostname: Annotated[str, Meta(min_length=1, max_length=256)]
 
 
 class Registered(Struct):
@@ -57,7 +64,7 @@ class ClaimRequest(Struct, omit_defaults=True):
     worker_id: Identifier
     plan_id: Identifier
     wait: Annotated[float, Meta(ge=0)] | UnsetType = UNSET
-    max_tasks: Annotated[int, Meta(ge=1, le=100)] | UnsetType = UNSET
+    max_tasks: Annotated[int, Meta(ge=1, le=100)] | UnsetType | None = UNSET
 
 
 class ClaimAnswer(Struct):
@@ -72,7 +79,7 @@ class SettleRequest(Struct):
 
     worker_id: Identifier
     version: Version
-    plan_id: Identifier | UnsetType = UNSET
+    plan_id: Identifier | UnsetType | None = UNSET
 
 
 class FailRequest(SettleRequest, kw_only=True):
@@ -94,14 +101,14 @@ class Settled(Struct):
     next: Task | UnsetType | None = UNSET
 
 
-def _settle(verb: str, summary: str, body: Any) -> Described:
+def _settle(verb: str, summary: str, body: Any, *more: Parameter) -> Described:
     return Described(
         "POST",
         f"/tasks/{{task_id}}/{verb}",
         summary,
         {200: Settled},
         "worker",
-        parameters=(HOLDING, KEY),
+        parameters=(HOLDING, KEY, *more),
         body=body,
         refusals=(400, 403, 409, 413, 415, 422),
         tags=TAGS,
@@ -144,7 +151,7 @@ DESCRIBED: Final[tuple[Described, ...]] = (
         refusals=(400, 403, 413, 415, 422),
         tags=TAGS,
     ),
-    _settle("complete", "The task is done", SettleRequest),
-    _settle("fail", "The task failed", FailRequest),
+    _settle("complete", "The task is done", SettleRequest, NEXT),
+    _settle("fail", "The task failed", FailRequest, NEXT),
     _settle("release", "Give the task back", ReleaseRequest),
 )

@@ -37,12 +37,19 @@ def register(context: Context, asks: Sequence[Register]) -> Procedure:
 def mark_seen(context: Context, asks: Sequence[MarkSeen]) -> Procedure:
     """Write down when workers were last heard; a sign never moves a pulse back."""
     signs = [sign for ask in asks for sign in ask.signs]
-    for start in range(0, len(signs), 500):
-        yield from _mark(context, signs[start : start + 500])
+    beats = [sign for sign in signs if sign.beat_ms_ago is not None]
+    if beats:
+        yield from _mark_beats(context, beats)
+    heard: dict[str, int] = {}
+    for sign in signs:
+        if sign.beat_ms_ago is None:
+            heard[sign.worker] = min(sign.seen_ms_ago, heard.get(sign.worker, sign.seen_ms_ago))
+    if heard:
+        yield Fetch("mark_seen", {"signs": json.dumps(sorted(heard.items())), "now": context.now})
     return [None] * len(asks)
 
 
-def _mark(context: Context, signs: Sequence[Sign]) -> Generator[Step, list[Row], None]:
+def _mark_beats(context: Context, signs: Sequence[Sign]) -> Generator[Step, list[Row], None]:
     rows = yield Fetch("lock_pulses", {"workers": sorted({sign.worker for sign in signs})})
     pulses = {worker: pulse_from(last_seen, last_beat, gaps) for worker, last_seen, last_beat, gaps in rows}
     for sign in signs:

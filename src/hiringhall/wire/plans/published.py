@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any, Final
+from urllib.parse import parse_qs
 
 import msgspec
 
@@ -112,7 +113,10 @@ class ReportEventCall(WorkerCall):
 
 
 class EventsCall(WorkerCall):
-    """`GET /tasks/{task_id}/events`: the audit log of the task of that id; empty if there is none, or several."""
+    """`GET /tasks/{task_id}/events`: the audit log of the task of that id; empty if there is none, or several.
+
+    `event_prefix` in the query chooses those events whose type begins so.
+    """
 
     __slots__ = ()
 
@@ -126,7 +130,10 @@ class EventsCall(WorkerCall):
     async def _read(self, task_id: str) -> None:
         rows: list[TaskRow] = await self.hall.store.read(FindTasks(task_id))
         lines = await self.hall.store.read(ReadHistory(rows[0].view.work)) if len(rows) == 1 else []
-        self.answer(json_of({"events": [_event(rows[0].view, number, line) for number, line in enumerate(lines, 1)]}))
+        events = [_event(rows[0].view, number, line) for number, line in enumerate(lines, 1)]
+        asked = parse_qs(self.exchange.request.query.decode("utf-8", "replace"))
+        prefix = asked.get("event_prefix", [""])[0]
+        self.answer(json_of({"events": [event for event in events if event["event_type"].startswith(prefix)]}))
 
 
 def _event(task: TaskView, number: int, line: HistoryLine) -> dict[str, Any]:
