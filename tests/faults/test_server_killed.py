@@ -15,13 +15,13 @@ from tests.postgres_server import PostgresServer
 from tests.waiting import until
 
 PLAN = "P"
-TASKS_PER_ROUND = 300
+TASKS_PER_ROUND = 250
 
 
 def test_acknowledged_moves_survive_a_killed_server(
     database: Database, start_hall: StartHall, fault_rounds: int
 ) -> None:
-    """After every kill -9 under 32 workers nothing acknowledged is lost, nothing is done twice, and the plan finishes."""
+    """After every kill -9 under 32 workers nothing acknowledged is lost or done twice, and the plan finishes."""
     hall = start_hall(database, HALL_VISIBILITY_TIMEOUT=2)
     dice = random.Random(7)
     with HallClient(hall.url) as client:
@@ -62,12 +62,12 @@ def test_acknowledged_moves_survive_a_crashing_database(
                 until(lambda: "w-parked" in client.workers(), waiting_for="the claim to arrive")
                 own_postgres.stop("immediate")
                 told = load.ledger.copy()
-                health = until(
-                    lambda: (answer := client.call("GET", "/health")).status_code == 503 and answer,
+                until(
+                    lambda: client.call("GET", "/health").status_code == 503,
                     within_seconds=20,
                     waiting_for="/health to say that the database is away",
                 )
-                assert re.fullmatch(r"\d+", health.headers["retry-after"])
+                assert re.fullmatch(r"\d+", client.call("GET", "/health").headers["retry-after"])
                 parked.settimeout(20)
                 ended = parked.recv(65536)
                 assert ended.startswith(b"HTTP/1.1 503 "), ended
