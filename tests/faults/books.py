@@ -16,12 +16,12 @@ LEGITIMATE = frozenset(
 )
 
 
-def mesh(count: int, width: int = 40) -> list[dict[str, Any]]:
+def mesh(count: int, width: int = 40, prefix: str = "T-") -> list[dict[str, Any]]:
     """Tasks of which each, but for the first ones, depends on two earlier ones, so that `width` are ready at most."""
     return [
         {
-            "id": f"T-{number:05}",
-            "dependencies": [f"T-{number - back:05}" for back in (width, width - 1) if number >= width],
+            "id": f"{prefix}{number:05}",
+            "dependencies": [f"{prefix}{number - back:05}" for back in (width, width - 1) if number >= width],
         }
         for number in range(count)
     ]

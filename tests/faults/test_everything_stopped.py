@@ -22,9 +22,11 @@ PLAN = "P"
 def halls(database: Database, start_hall: StartHall) -> list[HallProcess]:
     """All servers that a database can have: two on PostgreSQL, one on SQLite."""
     count = 2 if database.dialect == "postgres" else 1
-    settings = {"HALL_VISIBILITY_TIMEOUT": VISIBILITY_SECONDS, "HALL_HEARTBEAT_DELAY": VISIBILITY_SECONDS / 2}
     folders = [replace(database, directory=database.directory / str(number)) for number in range(count)]
-    return [start_hall(folder, **settings) for folder in folders]
+    return [
+        start_hall(folder, HALL_VISIBILITY_TIMEOUT=VISIBILITY_SECONDS, HALL_HEARTBEAT_DELAY=VISIBILITY_SECONDS / 2)
+        for folder in folders
+    ]
 
 
 @pytest.fixture

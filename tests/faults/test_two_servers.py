@@ -31,8 +31,10 @@ ROUNDS = 9
 def halls(postgres_database: Database, start_hall: StartHall) -> tuple[HallProcess, HallProcess]:
     """Two servers, each with a data folder of its own."""
     folders = [replace(postgres_database, directory=postgres_database.directory / name) for name in "ab"]
-    settings = {"HALL_VISIBILITY_TIMEOUT": 3}
-    return start_hall(folders[0], name="hall-a", **settings), start_hall(folders[1], name="hall-b", **settings)
+    first, second = (
+        start_hall(folder, name=f"hall-{folder.directory.name}", HALL_VISIBILITY_TIMEOUT=3) for folder in folders
+    )
+    return first, second
 
 
 @pytest.fixture
@@ -164,9 +166,9 @@ def test_one_server_is_killed_and_the_plan_goes_on(
     halls: tuple[HallProcess, HallProcess], here: HallClient, there: HallClient, fault_rounds: int
 ) -> None:
     """Workers of two servers, of which one after the other is killed, lose nothing and do nothing twice."""
-    here.apply(PLAN, *mesh(120 * (fault_rounds + 1)))
     load = Load([hall.url for hall in halls], PLAN, workers=16).start()
     for number in range(fault_rounds):
+        there.apply(PLAN, *mesh(150, prefix=f"R{number}-"))
         enough = load.done + 60
         until(lambda: load.done >= enough, within_seconds=60, waiting_for="the load")  # noqa: B023
         halls[number % 2].restart(kill=True)
