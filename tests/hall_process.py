@@ -23,6 +23,7 @@ TOKENS = {
     "HALL_WORKER_TOKEN": WORKER_TOKEN,
 }
 READY = re.compile(r"^hall: ready on (http://(\S+):(\d+))\s*$", re.MULTILINE)
+WHILLY = re.compile(r"^hall: whilly workers on (http://\S+:\d+)\s*$", re.MULTILINE)
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
 SHOWN_CHARACTERS = 8000
@@ -75,6 +76,15 @@ class HallProcess:
         """The address that was printed, without a slash at the end."""
         assert self.port, f"{self.name} was never started"
         return f"http://{self.host}:{self.port}"
+
+    @property
+    def whilly_url(self) -> str:
+        """The address of the port that HALL_WHILLY_PORT asked for, which is printed right after the first one."""
+        found = until(
+            lambda: WHILLY.search(self._output.read_text(errors="replace")),
+            waiting_for=f"{self.name} to say where whilly workers are served",
+        )
+        return found.group(1)
 
     @property
     def pid(self) -> int:
