@@ -268,7 +268,7 @@ async def test_eight_processes_migrate_at_once(postgres_url: str) -> None:
         await asyncio.to_thread(process.join, 60)
     assert [process.exitcode for process in processes] == [0] * 8
     connection = await asyncpg.connect(postgres_url)
-    assert await connection.fetch("SELECT number FROM hall_schema") == [(1,)]
+    assert await connection.fetchval("SELECT array_agg(number) FROM hall_schema") == [1]
     await connection.close()
 
 

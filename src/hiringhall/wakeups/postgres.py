@@ -65,15 +65,28 @@ class RingListener:
                 pause = min(2 * pause, most)
                 continue
             pause = least
-            self._listening.set()
-            if missed:
-                self._wakeups.ring(EVERYTHING)
-            missed = True
             try:
-                await _until_gone(connection)
+                await self._listen(connection, missed=missed)
             finally:
-                self._listening.clear()
                 connection.terminate()
+            missed = True
+
+    async def _listen(self, connection: asyncpg.Connection[Any], *, missed: bool) -> None:
+        """Hear rings until the connection is gone. `missed`: some may have been lost before."""
+        self._listening.set()
+        try:
+            if missed:
+                self._ring(EVERYTHING, 1)
+            await _until_gone(connection)
+        finally:
+            self._listening.clear()
+
+    def _ring(self, topic: str, count: int) -> None:
+        try:
+            self._wakeups.ring(topic, count)
+        except Exception as bug:  # noqa: BLE001 - whoever was rung is at fault, and must not end the listening
+            context = {"message": "a ring of another server could not be told", "exception": bug}
+            asyncio.get_running_loop().call_exception_handler(context)
 
     async def _connect(self) -> asyncpg.Connection[Any]:
         connection = await asyncpg.connect(
@@ -92,7 +105,7 @@ class RingListener:
 
     def _hear(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
         for topic, count in heard(str(payload), self._origin).items():
-            self._wakeups.ring(topic, count)
+            self._ring(topic, count)
 
 
 async def _until_gone(connection: asyncpg.Connection[Any]) -> None:

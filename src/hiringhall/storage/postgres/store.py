@@ -34,7 +34,7 @@ from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, Re
 from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
 from hiringhall.storage.postgres import hot_verbs
-from hiringhall.storage.postgres.connection import Connection, Link, Links, Runner, load, settings_for
+from hiringhall.storage.postgres.connection import GRACE_SECONDS, Connection, Link, Links, Runner, load, settings_for
 from hiringhall.storage.postgres.failures import is_away, is_race
 from hiringhall.storage.postgres.schema import migrate
 from hiringhall.storage.procedure import Context, Fetch
@@ -130,10 +130,11 @@ class PostgresStore:
         async with self._links["read"].borrow() as link:
             try:
                 connection = await link.connection()
-                if type(query) in NO_SNAPSHOT:
-                    return await self._runner.run(connection, procedure)
-                async with connection.transaction(readonly=True):
-                    return await self._runner.run(connection, procedure)
+                async with asyncio.timeout(link.statement_seconds + GRACE_SECONDS):
+                    if type(query) in NO_SNAPSHOT:
+                        return await self._runner.run(connection, procedure)
+                    async with connection.transaction(readonly=True):
+                        return await self._runner.run(connection, procedure)
             except Exception as error:
                 if is_away(error):
                     raise StoreUnavailable(f"the database does not answer: {error or type(error).__name__}") from error
