@@ -159,6 +159,22 @@ class Links:
             await link.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A step with its parameters in the order of the statement."""
+
+    statement: Prepared
+    step: Step
+    arguments: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """What a procedure returned."""
+
+    result: Any
+
+
 class Runner:
     """Carries out procedures on connections, and counts statements."""
 
@@ -168,32 +184,43 @@ class Runner:
         self.statements = statements
         self.statements_run = 0
 
-    async def run(self, connection: Connection, procedure: Procedure) -> Any:
-        """Drive a procedure to its end and return its result."""
+    async def run(self, connection: Connection, procedure: Procedure, *, aside: bool = False) -> Any:
+        """Drive a procedure to its end and return its result. `aside`: it computes much, so that a thread does that."""
         rows: list[Row] | None = None
-        try:
-            while True:
-                step = procedure.send(rows)  # type: ignore[arg-type]
-                rows = await self.carry_out(connection, step)
-        except StopIteration as end:
-            return end.value
+        while True:
+            following = await asyncio.to_thread(self._next, procedure, rows) if aside else self._next(procedure, rows)
+            if isinstance(following, _End):
+                return following.result
+            rows = await self._execute(connection, following)
 
     async def carry_out(self, connection: Connection, step: Step) -> list[Row]:
         """Run the statement of one step."""
+        return await self._execute(connection, self._bind(step))
+
+    def _next(self, procedure: Procedure, rows: list[Row] | None) -> _Bound | _End:
+        try:
+            return self._bind(procedure.send(rows))  # type: ignore[arg-type]
+        except StopIteration as end:
+            return _End(end.value)
+
+    def _bind(self, step: Step) -> _Bound:
         statement = self.statements[step.statement]
         names = statement.parameters
         if isinstance(step, Fetch):
-            self.statements_run += 1
             given = step.parameters
-            return await connection.fetch(statement.text, *[given[name] for name in names])
+            return _Bound(statement, step, [given[name] for name in names])
         if statement.whole:
+            return _Bound(statement, step, [[row[name] for row in step.rows] for name in names])
+        return _Bound(statement, step, [[row[name] for name in names] for row in step.rows])
+
+    async def _execute(self, connection: Connection, bound: _Bound) -> list[Row]:
+        statement, step = bound.statement, bound.step
+        if isinstance(step, Fetch) or statement.whole:
             self.statements_run += 1
-            columns = [[row[name] for row in step.rows] for name in names]
-            return await connection.fetch(statement.text, *columns)
-        self.statements_run += len(step.rows)
-        rows = [[row[name] for name in names] for row in step.rows]
+            return await connection.fetch(statement.text, *bound.arguments)
+        self.statements_run += len(bound.arguments)
         if isinstance(step, FetchMany):
-            return await connection.fetchmany(statement.text, rows)
+            return await connection.fetchmany(statement.text, bound.arguments)
         assert isinstance(step, Many)
-        await connection.executemany(statement.text, rows)
+        await connection.executemany(statement.text, bound.arguments)
         return []

@@ -44,6 +44,8 @@ CONNECTIONS_MIN: Final = 5
 STATEMENT_SECONDS: Final = {"take": 10.0, "settle": 10.0, "submit": 60.0, "rest": 30.0, "read": 2.0}
 ATTEMPTS: Final = 6
 PAUSE_SECONDS: Final = 0.005
+BIG_FILE_TASKS: Final = 1_000
+"""A plan file of more tasks than that is compared and laid out in a thread, so that the event loop goes on."""
 CHANNELS: Final[dict[type[Any], str]] = {
     Take: "take",
     Settle: "settle",
@@ -209,7 +211,8 @@ class PostgresStore:
                 now = (await self._runner.carry_out(connection, Fetch("read_clock")))[0][0]
             assert now is not None
             context = Context(now, self.terms)
-            outcomes = await self._runner.run(connection, carry_out(context, asks))
+            aside = any(isinstance(ask, Apply) and len(ask.file.tasks) > BIG_FILE_TASKS for ask in asks)
+            outcomes = await self._runner.run(connection, carry_out(context, asks), aside=aside)
             if context.rings:
                 await self._runner.carry_out(
                     connection, Fetch("announce", {"payload": announce(self.origin, context.rings)})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 from hiringhall.domain import work
@@ -15,24 +13,10 @@ from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane, topic_of_plan
 from hiringhall.ports.asks import Applied, Apply
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
+from hiringhall.storage.procedures.new_tasks import Known, allocate, digest_of, insert, lay_out
 from hiringhall.storage.procedures.units import Changes, label, lock_units, text_of, write, write_tally
 
 NAMES_SHOWN_MAX = 50
-
-
-@dataclass(slots=True)
-class Known:
-    """A task that is stored."""
-
-    work: int
-    state: State
-    digest: str
-
-
-def digest_of(spec: TaskSpec) -> str:
-    """What a task's contents are recognised by when the same file comes again."""
-    text = f"{spec.priority}\n{text_of(spec.policy)}\n{spec.detail}"
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def refusal(problems: Sequence[Problem]) -> Refused:
@@ -174,56 +158,12 @@ def _insert(
 ) -> Generator[Step, list[Row], None]:
     if not fresh:
         return
-    specs = {spec.task_id: spec for spec in fresh}
-    order, _ = topological_order({spec.task_id: spec.dependencies for spec in fresh})
-    rows = yield Fetch("allocate_work", {"n": len(order)})
-    numbers = [row[0] for row in rows] if len(rows) == len(order) else range(rows[0][0], rows[0][0] + len(order))
-    for name, number in zip(order, sorted(numbers), strict=True):
-        spec = specs[name]
-        known[name] = Known(number, spec.state or State.WAITING, digest_of(spec))
-    works, tasks, edges, unmet, ready_count = [], [], [], [], 0
-    tally: dict[tuple[int, str], int] = {}
-    for name in order:
-        spec, number = specs[name], known[name].work
-        needs = [known[other] for other in dict.fromkeys(spec.dependencies)]
-        open_needs = [other for other in needs if other.state not in SATISFIED]
-        state = spec.state or (State.WAITING if open_needs else State.READY)
-        ready_count += state is State.READY
-        tally[lane, state.value] = tally.get((lane, state.value), 0) + 1
-        works.append(
-            {
-                "id": number,
-                "lane": lane,
-                "state": state.value,
-                "priority": spec.priority,
-                "seq": positions[name],
-                "waiting_on": len(open_needs),
-            }
-        )
-        tasks.append(
-            {
-                "work": number,
-                "lane": lane,
-                "task_id": name,
-                "policy": text_of(spec.policy),
-                "detail": spec.detail,
-                "digest": known[name].digest,
-                "seq": positions[name],
-                "made_at": context.now,
-                "made_as": state.value,
-            }
-        )
-        edges += [{"dependency": other.work, "dependent": number} for other in needs]
-        unmet += [{"dependency": other.work, "dependent": number} for other in open_needs]
-    yield Many("insert_work", works)
-    yield Many("insert_task", tasks)
-    if edges:
-        yield Many("insert_edge", edges)
-    if unmet:
-        yield Many("insert_unmet", unmet)
-    yield from write_tally(tally)
-    if ready_count:
-        context.ring(topic_of_plan(file.plan_id), ready_count)
+    numbers = yield from allocate(len(fresh))
+    layout = lay_out(lane, fresh, numbers, known, positions, context.now)
+    yield from insert(layout)
+    yield from write_tally(layout.tally)
+    if layout.ready:
+        context.ring(topic_of_plan(file.plan_id), layout.ready)
 
 
 def _revise(

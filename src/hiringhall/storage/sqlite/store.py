@@ -6,26 +6,30 @@ A batch is one transaction, so that one wait for the disk serves all who asked f
 from __future__ import annotations
 
 import asyncio
-import queue
-import threading
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import apsw
 
 from hiringhall.domain.lease import Terms
-from hiringhall.ports.asks import Ask
+from hiringhall.ports.asks import Apply, Ask
 from hiringhall.ports.questions import Query
 from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
-from hiringhall.storage.procedure import Context
+from hiringhall.storage.procedure import Context, Procedure
+from hiringhall.storage.procedures import staging
+from hiringhall.storage.procedures.new_tasks import Layout
 from hiringhall.storage.procedures.registry import QUERIES
 from hiringhall.storage.sqlite.connection import Runner, load, open_connection
 from hiringhall.storage.sqlite.schema import migrate
+from hiringhall.storage.sqlite.thread import CallThread
 
 CHANNEL: Final = "writer"
+PLANS_CHANNEL: Final = "plans"
 
 
 class SqliteStore:
@@ -39,8 +43,9 @@ class SqliteStore:
         self._reading = open_connection(path, read_only=True)
         self._writer = Runner(self._writing, statements)
         self._reader = Runner(self._reading, statements)
-        self._write_thread = _Thread("hall-writer")
-        self._read_thread = _Thread("hall-reader")
+        self._transaction(lambda _: staging.abandon_all(), None)
+        self._write_thread = CallThread("hall-writer")
+        self._read_thread = CallThread("hall-reader")
 
     @classmethod
     async def open(cls, path: Path | str, *, terms: Terms | None = None) -> SqliteStore:
@@ -57,13 +62,38 @@ class SqliteStore:
         return self._writer.statements_run + self._reader.statements_run
 
     def channel(self, ask: Ask) -> str:
-        """All asks share the one writer."""
-        return CHANNEL
+        """All asks share the one writer; plan files do not make the others wait until a whole one is stored."""
+        return PLANS_CHANNEL if type(ask) is Apply else CHANNEL
 
     async def commit(self, asks: Sequence[Ask], *, now: int | None = None) -> Committed:
         """Carry out the asks in one transaction; if that fails, each in one of its own."""
-        committed: Committed = await self._write_thread.call(lambda: self._commit(asks, now))
-        return committed
+        if len(asks) == 1 and isinstance(asks[0], Apply) and staging.worth_staging(asks[0]):
+            staged = await self._stage(asks[0], now)
+            if staged is not None:
+                return staged
+        return await self._write_thread.call(lambda: self._commit(asks, now))
+
+    async def _stage(self, ask: Apply, now: int | None) -> Committed | None:
+        """Store a big new plan in portions, between which others are served; None if it has to go the ordinary way."""
+
+        async def short(procedure: Callable[[Context], Procedure]) -> tuple[Any, dict[str, int]]:
+            return await self._write_thread.call(lambda: self._transaction(procedure, now))
+
+        file = ask.file
+        begun, _ = await short(lambda context: staging.begin(context, file))
+        if begun is None:
+            return None
+        stage: staging.Stage = begun
+        try:
+            layout = await asyncio.to_thread(staging.rows_of, stage, file)
+            for start in range(0, len(file.tasks), staging.PORTION_TASKS):
+                await short(partial(_add, layout, start))
+            applied, rings = await short(lambda context: staging.finish(context, file, stage, layout))
+        except BaseException:
+            with contextlib.suppress(StoreUnavailable):
+                await short(lambda _: staging.abandon(stage))
+            raise
+        return None if applied is None else Committed([applied], rings)
 
     async def read(self, query: Query) -> Any:
         """Answer a query from the last committed state."""
@@ -78,10 +108,10 @@ class SqliteStore:
 
     def _commit(self, asks: Sequence[Ask], now: int | None) -> Committed:
         try:
-            return self._transaction(asks, now)
-        except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.BusyError, apsw.ReadOnlyError) as error:
-            raise StoreUnavailable(f"the database file cannot be written: {error}") from error
-        except Exception as error:  # one ask poisons the batch: find out which
+            return Committed(*self._transaction(lambda context: carry_out(context, asks), now))
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - one ask poisons the batch: find out which
             if len(asks) == 1:
                 return Committed([error])
             return self._one_by_one(asks, now)
@@ -97,17 +127,21 @@ class SqliteStore:
         together.rings = rings
         return together
 
-    def _transaction(self, asks: Sequence[Ask], now: int | None) -> Committed:
+    def _transaction(self, procedure: Callable[[Context], Procedure], now: int | None) -> tuple[Any, dict[str, int]]:
+        """The result of a procedure that was made durable, and its rings."""
         context = Context(time.time_ns() // 1_000_000 if now is None else now, self.terms)
-        self._writing.execute("BEGIN IMMEDIATE")
         try:
-            outcomes = self._writer.run(carry_out(context, asks))
-            self._writing.execute("COMMIT")
-        except BaseException:
-            if not self._writing.get_autocommit():
-                self._writing.execute("ROLLBACK")
-            raise
-        return Committed(outcomes, context.rings)
+            self._writing.execute("BEGIN IMMEDIATE")
+            try:
+                result = self._writer.run(procedure(context))
+                self._writing.execute("COMMIT")
+            except BaseException:
+                if not self._writing.get_autocommit():
+                    self._writing.execute("ROLLBACK")
+                raise
+        except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.BusyError, apsw.ReadOnlyError) as error:
+            raise StoreUnavailable(f"the database file cannot be written: {error}") from error
+        return result, context.rings
 
     def _read(self, query: Query) -> Any:
         context = Context(time.time_ns() // 1_000_000, self.terms)
@@ -118,42 +152,5 @@ class SqliteStore:
             self._reading.execute("ROLLBACK")
 
 
-class _Thread:
-    """A thread that carries out calls in the order in which they come."""
-
-    def __init__(self, name: str) -> None:
-        self._calls: queue.SimpleQueue[tuple[asyncio.AbstractEventLoop, asyncio.Future[Any], Any] | None] = (
-            queue.SimpleQueue()
-        )
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
-        self._thread.start()
-
-    async def call(self, function: Any) -> Any:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        if not self._thread.is_alive():
-            raise StoreUnavailable("the store is closed")
-        self._calls.put((loop, future, function))
-        return await future
-
-    async def stop(self) -> None:
-        self._calls.put(None)
-        await asyncio.to_thread(self._thread.join)
-
-    def _work(self) -> None:
-        while (call := self._calls.get()) is not None:
-            loop, future, function = call
-            try:
-                result, error = function(), None
-            except Exception as problem:
-                result, error = None, problem
-            loop.call_soon_threadsafe(_deliver, future, result, error)
-
-
-def _deliver(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
-    if future.cancelled():
-        return
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(result)
+def _add(layout: Layout, start: int, _context: Context) -> Procedure:
+    return staging.add(layout, start)

@@ -1,0 +1,2 @@
+-- Give a staged lane its name.
+UPDATE lane SET key = :key WHERE id = :lane
