@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ from hiringhall.storage.procedures import staging
 from hiringhall.storage.sqlite.store import SqliteStore
 
 TASKS = staging.STAGED_TASKS_MIN + 17
+
+
+def _nothing(_stage: staging.Stage) -> Iterator[None]:
+    yield from ()
 
 
 def big_plan(plan: str, count: int = TASKS) -> PlanFile:
@@ -58,7 +63,7 @@ async def test_nothing_of_a_staged_plan_shows_before_all_of_it(tmp_path: Path, m
         return add(layout, start)  # type: ignore[arg-type]
 
     monkeypatch.setattr(staging, "add", spying)
-    monkeypatch.setattr(staging, "abandon", lambda _stage: (step for step in ()))
+    monkeypatch.setattr(staging, "abandon", _nothing)
     with pytest.raises(SystemError):
         await store.commit([Apply(big_plan("p"))])
     assert seen == [(None, [])] * 3
