@@ -10,6 +10,7 @@ from typing import Final
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run as a script, it finds its neighbour too
 
 from docs.reference_pages import commands_page, errors_page, settings_page
+from docs.wire_pages import limits_page, routes_page
 
 from hiringhall.domain.lifecycle import MOVES, SATISFIED, Move, State, diagram
 
@@ -93,13 +94,15 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "settings.md": settings_page,
     "errors.md": errors_page,
     "cli.md": commands_page,
+    "limits.md": limits_page,
+    "protocol/routes.md": routes_page,
 }
 
 
 def main() -> None:
     """Write every page."""
     for name, page in PAGES.items():
-        Path(__file__).with_name(name).write_text(page(), encoding="utf-8")
+        (Path(__file__).parent / name).write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":
