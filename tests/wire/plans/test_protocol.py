@@ -217,3 +217,14 @@ async def test_a_keyed_repeat_is_answered_again(hall: Office) -> None:
     assert await hall.settle("complete", "T1", 2, headers=headers).json() == first
     reused = await hall.settle("complete", "T1", 2, headers=headers, other=1).json(422)
     assert reused["error_code"] == "idempotency_key_reused"
+
+
+async def test_an_empty_key_is_none(hall: Office) -> None:
+    """Whoever sends an empty Idempotency-Key with everything gets each task once, and no answer of another call."""
+    await hall.apply("T1", "T2")
+    headers = {"Idempotency-Key": ""}
+    first = (await hall.claim(headers=headers).json())["task"]
+    second = (await hall.claim(headers=headers).json())["task"]
+    assert (first["id"], second["id"]) == ("T1", "T2")
+    await hall.settle("complete", "T1", 2, headers=headers).json()
+    assert (await hall.settle("complete", "T1", 2, headers=headers, other=1).json(409))["actual_status"] == "DONE"

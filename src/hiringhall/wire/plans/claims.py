@@ -65,7 +65,7 @@ class ClaimCall(WorkerCall):
         held = headers.get(b"hall-holding")
         if held is not None:
             holding(self.hall, known, held, self.now)
-        key = headers.get(b"idempotency-key")
+        key = headers.get(b"idempotency-key") or None  # an empty one is none
         claim = self._claim = Claim(
             self.hall, self, known, self._plan, self._hold,
             limit=self._limit, limited=held is None, key=None if key is None else sha256(key).digest(),

@@ -56,7 +56,7 @@ class SettleCall(WorkerCall):
             prefer = headers.get(b"prefer")
             if prefer is not None and b"next" in [word.strip() for word in prefer.lower().split(b",")]:
                 self._next_of = plan
-        key = headers.get(b"idempotency-key")
+        key = headers.get(b"idempotency-key") or None  # an empty one is none
         Settling(self.hall, self, self.known).start(
             "plan:" + body.worker_id, self._task_id, self._version, self.move,
             plan=plan, reason=body.reason if self.move is not Move.COMPLETE else None, any_holder=self.shared,
