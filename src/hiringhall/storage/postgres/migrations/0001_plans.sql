@@ -111,7 +111,7 @@ CREATE TABLE hand_over (
     at bigint NOT NULL,
     key bytea,
     gone_at bigint,
-    PRIMARY KEY (worker, task_id, version)
+    PRIMARY KEY (task_id, worker, version)
 );
 CREATE INDEX hand_over_gone ON hand_over (gone_at) WHERE gone_at IS NOT NULL;
 CREATE INDEX hand_over_by_work ON hand_over (work);

@@ -90,7 +90,7 @@ CREATE TABLE hand_over (
     at INTEGER NOT NULL,
     key BLOB,
     gone_at INTEGER,
-    PRIMARY KEY (worker, task_id, version)
+    PRIMARY KEY (task_id, worker, version)
 ) WITHOUT ROWID;
 CREATE INDEX hand_over_gone ON hand_over (gone_at) WHERE gone_at IS NOT NULL;
 CREATE INDEX hand_over_by_work ON hand_over (work);
