@@ -134,6 +134,7 @@ class Connection(UvicornSide):
 
     def _linger(self) -> None:
         """Close for writing only: closing with unread bytes would reset the connection and take the answer with it."""
+        self.disconnect_asgi()
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.loop.call_later(self.state.settings.linger_seconds, self.transport.abort)

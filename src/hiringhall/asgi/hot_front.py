@@ -317,8 +317,8 @@ class HotFront(Connection):
 
     def upgrades(self, message: Incoming) -> bool:
         """Whether a wish for another protocol is granted: WebSocket only, and only if nothing else is under way."""
-        wanted = (message.header(b"upgrade") or b"").lower()
-        return wanted == b"websocket" and self.ws_protocol_class is not None and not self._busy() and not self.closing
+        free = self.ws_protocol_class is not None and not self._busy() and not self.closing
+        return free and message.is_websocket_handshake()
 
     def _upgraded(self, reader: Reader, rest: bytes) -> None:
         if reader.upgraded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import httptools
@@ -12,6 +13,7 @@ from hiringhall.wire.exchange import Request, Route
 if TYPE_CHECKING:
     from hiringhall.asgi.hot_front import HotFront
 
+_WEBSOCKET_KEY: Final = re.compile(rb"[A-Za-z0-9+/]{22}==").fullmatch
 _SHARED_PER_NAME: Final = 64
 _SHARED_VALUE_BYTES: Final = 128
 
@@ -69,6 +71,17 @@ class Incoming(Request):
 
     def should_upgrade(self) -> bool:
         return self.upgrade
+
+    def is_websocket_handshake(self) -> bool:
+        """Whether a WebSocket can be opened by it: one that cannot would leave the client without any answer."""
+        return (
+            self.method == b"GET"
+            and (self.header(b"upgrade") or b"").lower() == b"websocket"
+            and self.header(b"sec-websocket-version") == b"13"
+            and _WEBSOCKET_KEY(self.header(b"sec-websocket-key") or b"") is not None
+            and self.header(b"transfer-encoding") is None
+            and not self.declared_bytes()
+        )
 
     def declared_bytes(self) -> int:
         """The length that the body is said to have; 0 if nothing is said."""
@@ -179,10 +192,12 @@ class Reader:
         message.url = url = self.url
         if len(url) > front.state.settings.request_line_limit_bytes:
             raise Malformed("the request line is too long")
+        if message.method == b"CONNECT":
+            raise Malformed("this is no proxy: CONNECT is refused")
         if url[:1] == b"/":
             message.path, _, message.query = url.partition(b"?")
         else:
-            message.path, message.query = _split_absolute(message.method, url)
+            message.path, message.query = _split_absolute(url)
         message.headers = self.headers
         message.body = b""
         message.pieces = None
@@ -226,10 +241,8 @@ class Reader:
         self.front.request_complete(message)
 
 
-def _split_absolute(method: bytes, url: bytes) -> tuple[bytes, bytes]:
+def _split_absolute(url: bytes) -> tuple[bytes, bytes]:
     """Path and query of `http://host/path?query`, which clients send to proxies."""
-    if method == b"CONNECT":
-        raise Malformed("this is no proxy: CONNECT is refused")
     try:
         parsed = httptools.parse_url(url)
     except httptools.HttpParserInvalidURLError:

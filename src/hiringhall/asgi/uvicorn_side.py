@@ -88,3 +88,9 @@ class UvicornSide(HttpToolsProtocol):
         self.on_headers_complete()
         if last and self.cycle is not None:
             self.cycle.keep_alive = False
+
+    def disconnect_asgi(self) -> None:
+        """To the application, the client of the request that it is answering has gone away."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()

@@ -65,6 +65,7 @@ MALFORMED = {
     "another version": b"GET / HTTP/2.0\r\n\r\n",
     "the preface of HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "a proxy's request": b"CONNECT hall:443 HTTP/1.1\r\n\r\n",
+    "a proxy's request for a path": b"CONNECT /echo HTTP/1.1\r\n\r\n",
     "a folded header": b"POST /echo HTTP/1.1\r\nX-Folded: a\r\n b\r\n\r\n",
     "a header without name": b"POST /echo HTTP/1.1\r\n: a\r\n\r\n",
     "a space before the colon": b"POST /echo HTTP/1.1\r\nContent-Length : 3\r\n\r\nabc",
@@ -95,6 +96,48 @@ async def test_broken_chunks(stage: Stage) -> None:
         left = await client.closed()
         assert (b"malformed_request" in left) == (path == "/echo")
     assert not stage.handlers.seen
+
+
+HANDSHAKE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "changed"),
+    [
+        ("POST", {}),
+        ("GET", {"Upgrade": "h2c"}),
+        ("GET", {"Sec-WebSocket-Version": "12"}),
+        ("GET", {"Sec-WebSocket-Key": "short"}),
+        ("GET", {"Content-Length": "3"}),
+        ("GET", {"Transfer-Encoding": "chunked"}),
+    ],
+)
+async def test_no_websocket_comes_of_a_bad_handshake(stage: Stage, method: str, changed: dict[str, str]) -> None:
+    """A wish for a WebSocket that cannot be one is ignored: the request is answered as any other."""
+    lines = [f"{method} /asgi HTTP/1.1", *(f"{name}: {value}" for name, value in {**HANDSHAKE, **changed}.items())]
+    body = b"3\r\nabc\r\n0\r\n\r\n" if "Transfer-Encoding" in changed else b"abc"
+    client = await stage.connect()
+    answer = await client.ask("\r\n".join([*lines, "", ""]).encode() + (body if changed.keys() & FRAMED else b""))
+    assert answer.status == 200
+    assert answer.body.startswith(b"asgi:")
+
+
+FRAMED = {"Content-Length", "Transfer-Encoding"}
+
+
+async def test_broken_chunks_of_a_request_that_is_being_answered(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An application that answers a request whose rest is broken answers nobody, and that is no error."""
+    client = await stage.connect()
+    await client.send(b"POST /early HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n")
+    await client.closed()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 async def test_half_requests_are_dropped(stages: Stages) -> None:
