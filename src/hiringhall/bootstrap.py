@@ -15,8 +15,9 @@ from hiringhall.auth.tokens import Tokens, make_token, split_values
 from hiringhall.config import BadSetting, Settings
 from hiringhall.operations.hall import Hall, terms_of
 from hiringhall.operations.recheck import Recheck
-from hiringhall.ports.store import Store
+from hiringhall.ports.store import Store, StoreUnavailable
 from hiringhall.ports.wakeups import Wakeups
+from hiringhall.storage.schema import SchemaTooNew
 from hiringhall.sweepers.runner import SweepRunner
 from hiringhall.wakeups.local import LocalWakeups
 from hiringhall.wire.exchange import Router
@@ -80,6 +81,7 @@ async def build(settings: Settings) -> Server:
     Raises:
         BadSetting: a setting is missing or does not fit the others.
         FolderInUse: another server works in the data folder.
+        StoreUnavailable: the database cannot be reached, or a newer version wrote it.
     """
     _check(settings)
     folder = Folder(Path(settings.data))
@@ -87,7 +89,10 @@ async def build(settings: Settings) -> Server:
         made = _make_tokens(settings, folder)
         tokens = _tokens(settings, made)
         wakeups = LocalWakeups()
-        store, listener = await _open(settings, folder.path, wakeups)
+        try:
+            store, listener = await _open(settings, folder.path, wakeups)
+        except SchemaTooNew as newer:
+            raise StoreUnavailable(str(newer)) from None
         if listener is not None:
             listener.start()
             with contextlib.suppress(TimeoutError):  # the re-check covers what is missed until it listens
