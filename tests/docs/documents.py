@@ -106,7 +106,7 @@ def table(page: Path | str, heading: str) -> list[list[str]]:
     rows: list[list[str]] = []
     inside = False
     for line in text_of(page).splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")] if line.startswith("|") else []
+        cells = [cell.strip() for cell in line.strip()[1:-1].split("|")] if line.startswith("|") else []
         if cells and cells[0] == heading:
             inside = True
         elif not cells:
