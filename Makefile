@@ -32,6 +32,7 @@ check: $(INSTALLED) ## format, lint, types, import contracts
 	$(VENV)/bin/ruff check --quiet . || failed="$$failed lint"; \
 	$(VENV)/bin/mypy || failed="$$failed types"; \
 	$(VENV)/bin/lint-imports --no-logo || failed="$$failed imports"; \
+	$(PYTHON) docs/generate.py --check || failed="$$failed pages (python docs/generate.py mends them)"; \
 	[ -z "$$failed" ] || { echo "make check failed:$$failed" >&2; exit 1; }
 
 bench: $(INSTALLED) ## run the benchmarks (BENCH="options")

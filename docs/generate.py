@@ -99,11 +99,22 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
 }
 
 
-def main() -> None:
-    """Write every page."""
+def main() -> int:
+    """Write every page; with --check only say which ones are out of date."""
+    stale = []
     for name, page in PAGES.items():
-        (Path(__file__).parent / name).write_text(page(), encoding="utf-8")
+        path = Path(__file__).parent / name
+        text = page()
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in sys.argv:
+            path.write_text(text, encoding="utf-8")
+    if stale and "--check" in sys.argv:
+        sys.stderr.write(f"out of date in docs/: {', '.join(stale)}\n")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
