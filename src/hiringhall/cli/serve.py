@@ -21,7 +21,7 @@ Every flag may also be given as a variable (HALL_HOST for --host) or in hall.tom
 """
 KINDS: Final[dict[type, str]] = {str: "TEXT", int: "NUMBER", float: "NUMBER"}
 COLLECTOR_THRESHOLDS: Final = (10_000, 20, 50)
-"""A server makes few cycles and many short-lived objects: looking for cycles every 700 of them costs a tenth of its time."""
+"""A server makes few cycles and many short-lived objects: looking for cycles at every 700 costs a tenth of its time."""
 ANYWHERE: Final[dict[str, str]] = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """Addresses that mean all of this machine's, and one at which its own commands find the server."""
 

@@ -15,6 +15,8 @@ from hiringhall.operations.presence import NEVER, Known
 from hiringhall.ports.asks import Take, TaskView
 
 MAX_TASKS_LIMIT: Final = 100
+HOPS_MAX: Final = 64
+"""How often a ring may be passed on by those to whom it is of no use; the re-check does the rest."""
 SHORTEST_SHARE: Final = 0.9
 """A held call ends after 0.9 to 1.0 of its time, so that callers do not fall into step."""
 
@@ -124,6 +126,8 @@ class Claim:
             lane.mark_drained(self._rings)
         if outcome.tasks:
             self._hand_over(outcome.tasks)
+            if not outcome.drained:  # there is more than was told of: whoever is served wakes the next
+                lane.pass_on(HOPS_MAX)
         elif not self._claimant.is_there():
             self._finish()
             lane.pass_on(hops)

@@ -134,4 +134,4 @@ class LocalWakeups:
         for key in keys:
             lane = self._by_key.get(key)
             if lane is not None:
-                lane.ring(lane.waiting)
+                lane.ring(1)  # whoever is served wakes the next while there is more
