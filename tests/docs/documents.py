@@ -25,6 +25,7 @@ VARYING = (
     (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "TOKEN"),
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?( UTC|Z)"), "TIME"),
     (re.compile(r"in \d+\.\d s"), "in N s"),
+    (re.compile(r"(?<=http://127\.0\.0\.1:)\d+"), "PORT"),
     (re.compile(r"hiringhall-demo-\w+"), "hiringhall-demo-X"),
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 )

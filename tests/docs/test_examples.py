@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.docs.console import Console
 from tests.docs.documents import agrees, blocks, documents, is_run
+from tests.missing import missing
 
 PAGES = [page for page in documents() if any(is_run(block) for block in blocks(page))]
 
@@ -16,6 +18,9 @@ PAGES = [page for page in documents() if any(is_run(block) for block in blocks(p
 @pytest.fixture
 def console(tmp_path: Path) -> Iterator[Console]:
     """A shell of the test's own."""
+    for program in ("bash", "curl", "make"):
+        if shutil.which(program) is None:
+            missing(program, f"install {program}, which the examples of the documentation use")
     found = Console(tmp_path)
     yield found
     found.close()
