@@ -74,7 +74,7 @@ class Terms:
 
     @property
     def answer_lost_after_ms(self) -> int:
-        """What a worker holds but does not name is lost once it was handed over this long ago: min(10 s, timeout / 2)."""
+        """What a worker holds but does not name is lost if handed over this long ago: min(10 s, timeout / 2)."""
         return min(10_000, self.visibility_timeout_ms // 2)
 
 
@@ -90,8 +90,8 @@ class Pulse:
 def offline_after_ms(pulse: Pulse, terms: Terms) -> int:
     """How long a worker may be silent before it counts as offline.
 
-    2 x max(heartbeat delay, the longest of its last five heartbeat gaps, at most 5 min); the visibility timeout alone for a
-    worker that never sent a heartbeat.
+    2 x max(heartbeat delay, the longest of its last five heartbeat gaps, at most 5 min); the visibility timeout alone
+    for a worker that never sent a heartbeat.
     """
     if pulse.last_beat is None:
         return terms.visibility_timeout_ms

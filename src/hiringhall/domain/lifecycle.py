@@ -1,8 +1,9 @@
 """The lifecycle of a unit of work: one table of moves, read by everything that needs to know one.
 
-Two laws. Everything about which move is allowed from which state stands in `MOVES`; nothing else repeats it: decisions look
-moves up here, SQL receives states from here as constants when its statements are loaded, the diagram is drawn from here.
-A state says who may act next; details that do not change that (started, waiting for a retry) are members of the unit.
+Two laws. Everything about which move is allowed from which state stands in `MOVES`; nothing else repeats it:
+decisions look moves up here, SQL receives states from here as constants when its statements are loaded, the diagram
+is drawn from here. A state says who may act next; details that do not change that (started, waiting for a retry) are
+members of the unit.
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ def unit_path(plan: str, task: str) -> str:
 def parse_holding(header: str) -> frozenset[tuple[str, str, int]]:
     """The units named by a `Hall-Holding` header: (plan, task, version). Entries of any other form are left out.
 
-    "request ids or PLAN/TASK@version, PLAN and TASK percent-encoded each by itself and then joined; comma-separated, may be empty"
+    "request ids or PLAN/TASK@version, PLAN and TASK percent-encoded each by itself and then joined; comma-separated,
+    may be empty"
     """
     found = set()
     for entry in header.split(","):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hiringhall.domain.lifecycle import State
-from hiringhall.domain.retry import Policy
+from hiringhall.domain.retry import DEFAULT_POLICY, Policy
 
 PRIORITIES: Final[dict[str, int]] = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 PRIORITY_NAMES: Final[tuple[str, ...]] = tuple(PRIORITIES)
@@ -22,7 +22,7 @@ class TaskSpec:
     dependencies: tuple[str, ...]
     priority: int
     detail: str  # the members of the wire's task that never change, as the inside of a JSON object
-    policy: Policy = Policy()  # the plan's, overridden by the task's own members
+    policy: Policy = DEFAULT_POLICY  # the plan's, overridden by the task's own members
     state: State | None = None  # done, skipped or failed as the file says; None: pending
 
 

@@ -5,7 +5,6 @@ Every check notes what is wrong in `Findings` and goes on with a harmless value,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -151,7 +150,7 @@ def _number(
     if isinstance(value, bool) or not isinstance(value, int | float) or (whole and value != value // 1):
         findings.problem(where + name, f"must be {kind} from {low} to {high}")
         return None
-    if not math.isfinite(value) or not low <= value <= high:
+    if not low <= value <= high:
         findings.problem(where + name, f"must be {kind} from {low} to {high}")
         return None
     return value

@@ -37,3 +37,7 @@ class Policy:
     def tries_again(self, attempts: int) -> bool:
         """Whether a unit that failed `attempts` times is tried again."""
         return attempts < self.max_attempts
+
+
+DEFAULT_POLICY: Final = Policy()
+"""No retries, and a failed task blocks its dependents."""

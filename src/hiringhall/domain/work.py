@@ -1,8 +1,9 @@
 """A unit of work and the decisions about it.
 
-Every decision is a function on a `Unit`: it changes the unit in place and returns the `Event` to be recorded, or returns a
-refusal and leaves the unit as it was. What a decision means for other units (dependents) is in `plan`.
-Every change that shows on the wire raises the version by at least one. Times are milliseconds by the database's clock.
+Every decision is a function on a `Unit`: it changes the unit in place and returns the `Event` to be recorded, or
+returns a refusal and leaves the unit as it was. What a decision means for other units (dependents) is in `plan`.
+Every change that shows on the wire raises the version by at least one. Times are milliseconds by the database's
+clock.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 from hiringhall.domain.lease import ABANDONING, Cause, Terms
 from hiringhall.domain.lifecycle import FINAL, MOVES, Move, State, settled_or_blocked, target
 from hiringhall.domain.refusals import Refused
-from hiringhall.domain.retry import Policy
+from hiringhall.domain.retry import DEFAULT_POLICY, Policy
 
 VERSION_MAX: Final = 2**53 - 1
 REASON_CHARACTERS_MAX: Final = 2048
@@ -44,7 +45,7 @@ class Unit:
     attempts: int = 0
     abandoned: int = 0
     cause: Cause = Cause.FIRST  # of the next hand-over
-    policy: Policy = Policy()
+    policy: Policy = DEFAULT_POLICY
 
     @property
     def failed_for_good(self) -> bool:
@@ -125,9 +126,9 @@ def _move(
 def hold(unit: Unit, worker: str, *, version_floor: int, now: int, terms: Terms, limited: bool) -> Cause:
     """Hand the unit to `worker` and return the cause of the hand-over.
 
-    `version_floor` is the highest version under which the worker was ever handed a task of this id: no worker is ever handed
-    the same (task id, version) twice, so the version is raised above it. `limited`: the run limit applies, since the worker
-    does not say what it holds.
+    `version_floor` is the highest version under which the worker was ever handed a task of this id: no worker is ever
+    handed the same (task id, version) twice, so the version is raised above it. `limited`: the run limit applies, since
+    the worker does not say what it holds.
     """
     after = target(unit.state, Move.HOLD)
     assert after is not None, f"{Move.HOLD} is not allowed from {unit.state}"

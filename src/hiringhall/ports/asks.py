@@ -176,7 +176,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign of life of one worker: how long ago it was last heard, and its last heartbeat if any since the last sign."""
+    """A sign of life: how long ago a worker was last heard, and its last heartbeat if any since the last sign."""
 
     worker: str
     seen_ms_ago: int
@@ -201,7 +201,10 @@ class DirectWorker:
 
 @dataclass(frozen=True, slots=True)
 class RemoveWorker:
-    """Forget a worker; what it holds returns in the same transaction. Outcome: True (False: there is no such worker)."""
+    """Forget a worker; what it holds returns in the same transaction.
+
+    Outcome: True (False: there is no such worker).
+    """
 
     worker: str
 
@@ -226,7 +229,10 @@ class Beaten:
 
 @dataclass(frozen=True, slots=True)
 class SweepSilent:
-    """Take back what workers hold that fell silent. Outcome: Swept. `orphans`: also what holders held that are not known."""
+    """Take back what workers hold that fell silent.
+
+    Outcome: Swept. `orphans`: also what holders held that are not known.
+    """
 
     limit: int = 5_000
     orphans: bool = True
@@ -274,11 +280,13 @@ class Swept:
 
 Ask: TypeAlias = (
     Settle | Return | Reconcile | Apply | DeletePlan | PausePlan | RetryPlan | Steer | Unblock | Take
-    | Register | MarkSeen | DirectWorker | RemoveWorker | Beat | SweepSilent | SweepRunLimit | SweepRetries | FoldTallies | Forget
+    | Register | MarkSeen | DirectWorker | RemoveWorker
+    | Beat | SweepSilent | SweepRunLimit | SweepRetries | FoldTallies | Forget
 )  # fmt: skip
 
 ORDER: Final[tuple[type[Any], ...]] = (
     Beat, Register, MarkSeen, Settle, Return, Reconcile, DirectWorker, RemoveWorker,
-    Apply, DeletePlan, PausePlan, RetryPlan, Steer, SweepSilent, SweepRunLimit, SweepRetries, Unblock, FoldTallies, Forget, Take,
+    Apply, DeletePlan, PausePlan, RetryPlan, Steer, SweepSilent, SweepRunLimit, SweepRetries, Unblock, FoldTallies,
+    Forget, Take,
 )  # fmt: skip
 """The order in which the asks of one batch are carried out."""

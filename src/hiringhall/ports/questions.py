@@ -56,7 +56,10 @@ class ReadyLanes:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """A plan and how many of its tasks are where. `counts` has states as keys, and "retrying" for those failed with a retry due."""
+    """A plan and how many of its tasks are where.
+
+    `counts` has states as keys, and "retrying" for those failed with a retry due.
+    """
 
     id: str
     name: str
@@ -99,7 +102,10 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True)
 class ListTasks:
-    """Tasks of a plan in plan order. Result: list[TaskRow]. `after`: seq and work of the last one of the page before."""
+    """Tasks of a plan in plan order.
+
+    Result: list[TaskRow]. `after`: seq and work of the last one of the page before.
+    """
 
     plan: str
     after: tuple[int, int] = (-1, 0)

@@ -21,8 +21,8 @@ class StoreUnavailable(Exception):
 class Committed:
     """The outcomes of a batch, in the order of its asks, and the rings that follow from it.
 
-    An outcome that is an exception says that this ask alone failed. `rings` maps topics to the number of units that became
-    ready there, or to 1 for a worker that has to be told something.
+    An outcome that is an exception says that this ask alone failed. `rings` maps topics to the number of units that
+    became ready there, or to 1 for a worker that has to be told something.
     """
 
     outcomes: list[Any]

@@ -1,7 +1,7 @@
 """Makes the sweeps: jittered, one at a time, through the same coalescer as everybody else's asks.
 
-A pass that fails because the database is away is forgotten; the next one finds the same work. A pass that says that there is
-more to do is repeated at once. Retries that are due before the next pulse are rung by a timer.
+A pass that fails because the database is away is forgotten; the next one finds the same work. A pass that says that
+there is more to do is repeated at once. Retries that are due before the next pulse are rung by a timer.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ def apply_plan(context: Context, asks: Sequence[Apply]) -> Procedure:
     """Store each file, all or nothing."""
     outcomes = []
     for ask in asks:
-        outcomes.append((yield from _apply(context, ask)))
+        outcome = yield from _apply(context, ask)
+        outcomes.append(outcome)
     return outcomes
 
 
@@ -208,7 +209,10 @@ def _revise(
 
 
 def delete_tasks(context: Context, ids: Sequence[int]) -> Generator[Step, list[Row], None]:
-    """Delete tasks and what belongs to them. Their hand-over records stay for a while, so that late answers are understood."""
+    """Delete tasks and what belongs to them.
+
+    Their hand-over records stay for a while, so that late answers are understood.
+    """
     counts = yield Fetch("count_states", {"ids": sorted(ids)})
     rows = [{"work": id_} for id_ in sorted(ids)]
     for statement in (

@@ -21,7 +21,8 @@ def delete_plan(context: Context, asks: Sequence[DeletePlan]) -> Procedure:
     """Remove plans. The plan is gone at once; the rows of its tasks are deleted in portions by `forget`."""
     outcomes = []
     for ask in asks:
-        outcomes.append((yield from _delete_plan(context, ask)))
+        outcome = yield from _delete_plan(context, ask)
+        outcomes.append(outcome)
     return outcomes
 
 

@@ -32,7 +32,7 @@ def alive(_: Context, __: Alive) -> Procedure:
     return True
 
 
-def find_workers(context: Context, query: FindWorkers) -> Procedure:
+def find_workers(_: Context, query: FindWorkers) -> Procedure:
     """Workers by key or token hash."""
     rows = []
     if query.keys:
@@ -42,7 +42,7 @@ def find_workers(context: Context, query: FindWorkers) -> Procedure:
     return (yield from _with_cancels(rows))
 
 
-def list_workers(context: Context, query: ListWorkers) -> Procedure:
+def list_workers(_: Context, query: ListWorkers) -> Procedure:
     """A page of workers and how many units each holds."""
     rows = yield Fetch("list_workers", {"after": query.after, "limit": query.limit})
     return (yield from _with_cancels(rows))
@@ -94,7 +94,7 @@ def _with_counts(rows: list[Row]) -> Generator[Step, list[Row], list[PlanView]]:
 
 def list_tasks(_: Context, query: ListTasks) -> Procedure:
     """A page of the tasks of a plan, in plan order."""
-    states = [state for state in query.states or State]
+    states = list(query.states or State)
     seq, after_work = query.after
     page = {"plan": query.plan, "seq": seq, "after": after_work, "states": states, "limit": query.limit}
     rows = yield Fetch("list_tasks", page)
@@ -125,10 +125,19 @@ def _task_rows(rows: list[Row]) -> Generator[Step, list[Row], list[TaskRow]]:
         unit = unit_from(row)
         found.append(
             TaskRow(
-                view_of(unit, row[20]), unit.seq, unit.waiting_on, unit.holder, unit.retry_at, unit.attempts, unit.abandoned,
-                unit.handed_at, culprits.get(unit.id), unit.last_holder, row[21],
+                view_of(unit, row[20]),
+                unit.seq,
+                unit.waiting_on,
+                unit.holder,
+                unit.retry_at,
+                unit.attempts,
+                unit.abandoned,
+                unit.handed_at,
+                culprits.get(unit.id),
+                unit.last_holder,
+                row[21],
             )
-        )  # fmt: skip
+        )
     return found
 
 

@@ -1,8 +1,8 @@
 """A big new plan in several short transactions, so that a database with one writer serves others in between.
 
 The tasks go into a lane that nobody can name. The last transaction gives the lane its name, which makes the whole plan
-appear at once; until then, and if that never comes, nothing of it is there for anybody. Lanes left behind by a crash are
-doomed when the database is opened.
+appear at once; until then, and if that never comes, nothing of it is there for anybody. Lanes left behind by a crash
+are doomed when the database is opened.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def sweep_retries(context: Context, asks: Sequence[SweepRetries]) -> Procedure:
     return outcomes
 
 
-def fold_tallies(context: Context, asks: Sequence[FoldTallies]) -> Procedure:
+def fold_tallies(_: Context, asks: Sequence[FoldTallies]) -> Procedure:
     """Replace the deltas of each count by their sum."""
     outcomes = []
     for ask in asks:

@@ -52,7 +52,7 @@ def _no_longer_to_be_stopped(given: Sequence[tuple[Take, Unit]], told: set[str])
 
 
 def replay(asks: Sequence[Take]) -> Generator[Step, list[Row], dict[int, tuple[TaskView, ...]]]:
-    """The hand-overs that asks with a key got before, as far as their workers still hold them so; by identity of the ask."""
+    """By identity of the ask, what asks with a key were handed before, as far as their workers still hold it so."""
     found: dict[int, tuple[TaskView, ...]] = {}
     for ask in asks:
         if ask.key is not None:

@@ -1,7 +1,8 @@
 """Units of work between rows and decisions: load and lock them, write back what changed, and what follows from it.
 
-A procedure locks units in ascending order of their ids, lets the domain decide on each, notes the events in `Changes`, and
-ends with `write`. Dependents have higher ids than what they depend on, so that locks are taken in one order everywhere.
+A procedure locks units in ascending order of their ids, lets the domain decide on each, notes the events in
+`Changes`, and ends with `write`. Dependents have higher ids than what they depend on, so that locks are taken in one
+order everywhere.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Final
 from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import SATISFIED, State
-from hiringhall.domain.retry import Backoff, Policy
+from hiringhall.domain.retry import DEFAULT_POLICY, Backoff, Policy
 from hiringhall.domain.topics import topic_of_plan
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import TaskView
@@ -24,7 +25,6 @@ from hiringhall.storage.procedure import Context, Fetch, Many, Row, Step
 
 _STATES: Final[dict[str, State]] = {state.value: state for state in State}
 _CAUSES: Final[dict[str, Cause]] = {cause: cause for cause in Cause}
-DEFAULT_POLICY: Final = Policy()
 
 
 @lru_cache(maxsize=1_024)
@@ -53,27 +53,9 @@ def text_of(policy: Policy) -> str:
 
 
 def unit_from(row: Row) -> Unit:
-    """A unit from a row of `lock_units`."""
-    (
-        id_,
-        lane,
-        plan,
-        task_id,
-        state,
-        priority,
-        seq,
-        waiting_on,
-        version,
-        handed_version,
-        started,
-        holder,
-        last_holder,
-    ) = row[:13]
-    handed_at, run_until, retry_at, attempts, abandoned, cause, policy = row[13:20]
-    return Unit(
-        id_, lane, plan, task_id, _STATES[state], priority, seq, waiting_on, version, handed_version, bool(started), holder,
-        last_holder, handed_at, run_until, retry_at, attempts, abandoned, _CAUSES[cause], policy_of(policy),
-    )  # fmt: skip
+    """A unit from a row of `lock_units`, whose columns have the order of the unit's members."""
+    state, started, cause, policy = row[4], row[10], row[18], row[19]
+    return Unit(*row[:4], _STATES[state], *row[5:10], bool(started), *row[11:18], _CAUSES[cause], policy_of(policy))
 
 
 def view_of(unit: Unit, detail: str) -> TaskView:

@@ -157,7 +157,7 @@ def hold_of(wait: Any, default_seconds: float) -> float | Refused:
         return default_seconds
     if isinstance(wait, bool) or not isinstance(wait, (int, float)) or not wait >= 0:
         return Refused("invalid_wait", f"wait must be a number of seconds from 0 to {WAIT_SECONDS_MAX:g}")
-    return min(float(wait), WAIT_SECONDS_MAX)
+    return float(min(wait, WAIT_SECONDS_MAX))
 
 
 def limit_of(max_tasks: int | None) -> int | Refused:
