@@ -54,8 +54,10 @@ def text_of(policy: Policy) -> str:
 
 def unit_from(row: Row) -> Unit:
     """A unit from a row of `lock_units`, whose columns have the order of the unit's members."""
-    state, started, cause, policy = row[4], row[10], row[18], row[19]
-    return Unit(*row[:4], _STATES[state], *row[5:10], bool(started), *row[11:18], _CAUSES[cause], policy_of(policy))
+    members = list(row[:20])
+    members[4], members[10] = _STATES[row[4]], bool(row[10])
+    members[18], members[19] = _CAUSES[row[18]], policy_of(row[19])
+    return Unit(*members)
 
 
 def view_of(unit: Unit, detail: str) -> TaskView:
