@@ -4,41 +4,36 @@ from __future__ import annotations
 
 import signal
 import time
-from datetime import datetime
 from typing import Any
 
 import pytest
 
-from tests.acceptance.agent import EXIT_3, SLOW
+from tests.acceptance.agent import EXIT_3, SLOW, noting
 from tests.acceptance.conftest import OpenWorkplace
 from tests.acceptance.workplace import SECONDS, Workplace
 from tests.waiting import until
 
-PRIORITIES = ["critical", "high", "medium", "low"]
 LONGEST_RESTART_SECONDS = 5.0
 
+NEEDS: dict[str, list[str]] = {
+    "last": ["left", "right", "low-1"], "left": ["top"], "right": ["top"], "top": [],
+    "low-1": [], "low-2": [], "low-3": [], "high-1": [], "high-2": [], "high-3": [], "after-high": ["high-3"],
+    "T-10": [], "T-2": [],
+}  # fmt: skip
+PRIORITIES = {
+    "critical": ("last", "right", "after-high"), "high": ("high-1", "high-2", "high-3"),
+    "medium": ("top", "T-10", "T-2"), "low": ("left", "low-1", "low-2", "low-3"),
+}  # fmt: skip
+PRIORITY_OF = {task: priority for priority, tasks in PRIORITIES.items() for task in tasks}
 DIAMONDS: list[dict[str, Any]] = [
-    {"id": "last", "priority": "critical", "dependencies": ["left", "right", "low-1"]},
-    {"id": "left", "priority": "low", "dependencies": ["top"]},
-    {"id": "right", "priority": "critical", "dependencies": ["top"]},
-    {"id": "top", "priority": "medium"},
-    *({"id": f"low-{number}", "priority": "low"} for number in range(1, 4)),
-    *({"id": f"high-{number}", "priority": "high"} for number in range(1, 4)),
-    {"id": "after-high", "priority": "critical", "dependencies": ["high-3"]},
-    {"id": "T-10"},
-    {"id": "T-2"},
+    {"id": task, "priority": PRIORITY_OF[task], "dependencies": needs, "description": noting(task)}
+    for task, needs in NEEDS.items()
 ]
 
 
 def moves(history: list[dict[str, Any]]) -> list[str]:
     """What happened to a task, in order, what made it ready left out."""
     return [line["move"] for line in history if line["move"] != "unblock"]
-
-
-def moment(history: list[dict[str, Any]], move: str) -> datetime:
-    """When the one move of this kind happened."""
-    (at,) = [line["at"] for line in history if line["move"] == move]
-    return datetime.fromisoformat(at)
 
 
 def test_one_task(workplace: Workplace) -> None:
@@ -61,33 +56,33 @@ def test_one_task(workplace: Workplace) -> None:
     assert last["reason"].startswith("exit_code=3")
 
 
+def test_the_order_of_tasks(workplace: Workplace) -> None:
+    """One worker gets the ready tasks by priority, then in the order of the plan, and none before its dependencies."""
+    workplace.apply("plan", *DIAMONDS)
+    worker = workplace.worker("plan", "--max-iterations", str(len(DIAMONDS)))
+    assert worker.wait() == 0, worker.said
+    assert [note.removeprefix("begin ") for note in workplace.agent.notes if note.startswith("begin")] == [
+        "high-1", "high-2", "high-3", "after-high", "top", "right", "T-10", "T-2", "left", "low-1", "last",
+        "low-2", "low-3",
+    ]  # fmt: skip
+
+
 def test_three_workers_drain_a_plan(workplace: Workplace) -> None:
-    """Every task is done once; none is handed out before its dependencies or before a ready one of higher priority."""
+    """Every task is done once, none is begun before its dependencies are done, and SIGTERM ends the parked workers."""
     workplace.apply("plan")
     workers = [workplace.worker("plan", worker_id=f"w-{number}") for number in range(3)]
     workplace.until_parked(3)
     workplace.apply("plan", *DIAMONDS)
     workplace.until_all_are("DONE", "plan")
 
-    histories = {task["id"]: workplace.history("plan", task["id"]) for task in DIAMONDS}
-    assert {tuple(moves(history)) for history in histories.values()} == {("submit", "hold", "complete")}
-    held = {task: moment(history, "hold") for task, history in histories.items()}
-    ready = {}
+    notes = workplace.agent.notes
+    assert sorted(notes) == sorted(f"{when} {task['id']}" for task in DIAMONDS for when in ("begin", "end"))
     for task in DIAMONDS:
-        finished = [moment(histories[needed], "complete") for needed in task.get("dependencies", [])]
-        ready[task["id"]] = max([moment(histories[task["id"]], "submit"), *finished])
-        assert ready[task["id"]] <= held[task["id"]]
-    rank = {task["id"]: PRIORITIES.index(task.get("priority", "medium")) for task in DIAMONDS}
-    overtaken = [
-        (higher, lower)
-        for higher in rank
-        for lower in rank
-        if rank[higher] < rank[lower] and ready[higher] < held[lower] < held[higher]
-    ]
-    assert not overtaken
-    assert {line["worker_id"] for history in histories.values() for line in history if line["move"] == "hold"} == {
-        "w-0", "w-1", "w-2",
-    }  # fmt: skip
+        for needed in task["dependencies"]:
+            assert notes.index(f"end {needed}") < notes.index(f"begin {task['id']}")
+    histories = [workplace.history("plan", task["id"]) for task in DIAMONDS]
+    assert {tuple(moves(history)) for history in histories} == {("submit", "hold", "complete")}
+    assert {history[-1]["worker_id"] for history in histories} == {"w-0", "w-1", "w-2"}
 
     for worker in workers:
         worker.signal(signal.SIGTERM)
@@ -98,7 +93,7 @@ def test_sigterm_gives_the_task_back(workplace: Workplace) -> None:
     """SIGTERM while the agent runs: exit 0, the task is PENDING with the reason "shutdown", and another finishes it."""
     workplace.apply("plan", "T-001")
     worker = workplace.worker("plan", agent=SLOW)
-    until(lambda: workplace.agent.slow_ones, within_seconds=SECONDS, waiting_for=f"the agent of:\n{worker.said}")
+    until(lambda: workplace.agent.notes, within_seconds=SECONDS, waiting_for=f"the agent of:\n{worker.said}")
     assert workplace.statuses("plan") == {"T-001": "CLAIMED"}
     worker.signal(signal.SIGTERM)
     assert worker.wait() == 0, worker.said
@@ -116,8 +111,9 @@ def test_a_killed_worker_loses_its_task_to_another(open_workplace: OpenWorkplace
     workplace = open_workplace(HALL_CLAIM_HOLD=3, HALL_HEARTBEAT_DELAY=1, HALL_VISIBILITY_TIMEOUT=10)
     workplace.apply("plan", "T-001")
     worker = workplace.worker("plan", "--heartbeat-interval", "0.5", agent=SLOW, worker_id="w-killed")
-    until(lambda: workplace.agent.slow_ones, within_seconds=SECONDS, waiting_for=f"the agent of:\n{worker.said}")
+    until(lambda: workplace.agent.notes, within_seconds=SECONDS, waiting_for=f"the agent of:\n{worker.said}")
     other = workplace.worker("plan", "--once", "--heartbeat-interval", "0.5", worker_id="w-other")
+    workplace.until_heard("w-killed")
     workplace.until_parked(1)
     worker.signal(signal.SIGKILL)
     assert worker.wait() == -signal.SIGKILL

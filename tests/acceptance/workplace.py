@@ -123,6 +123,15 @@ class Workplace:
 
         until(are_parked, within_seconds=SECONDS, waiting_for=f"{count} parked claims")
 
+    def until_heard(self, worker_id: str) -> None:
+        """Return when a heartbeat of the worker is written down: from then on it is missed when it falls silent."""
+
+        def is_heard() -> bool:
+            workers = self.ask("GET", "/admin/workers").json()["workers"]
+            return any(one["worker_id"] == worker_id and one["last_heartbeat"] for one in workers)
+
+        until(is_heard, within_seconds=SECONDS, waiting_for=f"a heartbeat of {worker_id}")
+
     def worker(
         self,
         plan: str,
