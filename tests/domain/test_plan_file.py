@@ -248,8 +248,16 @@ def test_large_plans_are_read_quickly() -> None:
     assert time.process_time() - started_at < 5
 
 
+@pytest.mark.parametrize("name", ["max_attempts", "max_abandoned", "run_limit_seconds"])
+@pytest.mark.parametrize("value", [10**400, -(10**400), 1e308, float("inf"), float("nan")])
+def test_no_number_is_too_large_to_be_refused(name: str, value: float) -> None:
+    """A number beyond every bound, and beyond what a float holds, is a problem like any other."""
+    assert list(problems(read(tasks=[{"id": "A", name: value}]))) == [f"tasks[0].{name}"]
+    assert list(problems(read(tasks=[], **{name: value}))) == [name]
+
+
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )

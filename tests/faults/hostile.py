@@ -58,7 +58,7 @@ def cases(target: Target) -> Iterator[Hostile]:
     """Everything that is tried on one route."""
     label = f"{target.method.decode()} {target.template.decode()}"
     for name, body in BODIES.items():
-        yield Hostile(f"{label}: body {name}", _request(target, body))
+        yield Hostile(f"{label}: body {name}", _request(target, body), waits=name in LONG_WAITS)
     for name, lines in HEADERS.items():
         body = b'{"worker_id":"hostile","plan_id":"hostile","version":1,"reason":"","hostname":"h"}'
         yield Hostile(f"{label}: header {name}", _request(target, body, lines))
@@ -116,6 +116,19 @@ def _member(value: bytes) -> bytes:
     return b"{" + b",".join(b'"%b":%b' % (name, value) for name in names) + b"}"
 
 
+def _fine_but(member: bytes, value: bytes) -> bytes:
+    """A body that every worker's route takes, but for one member."""
+    members = {
+        b"worker_id": b'"hostile"',
+        b"plan_id": b'"hostile"',
+        b"version": b"1",
+        b"reason": b'"r"',
+        b"hostname": b'"h"',
+        member: value,
+    }
+    return b"{" + b",".join(b'"%b":%b' % each for each in members.items()) + b"}"
+
+
 def _task(member: bytes) -> bytes:
     return b'{"worker_id":"hostile","plan_id":"hostile","version":1,"reason":"r","tasks":[{"id":"A",%b}]}' % member
 
@@ -170,6 +183,34 @@ BODIES: dict[str, bytes] = {
     "bad dependencies": _task(b'"dependencies":["A",null,{},"\\ud800"]'),
     "bad backoff": _task(b'"retry_backoff":{"base_seconds":-1,"factor":1e308,"max_seconds":"x"},"max_attempts":1e30'),
     "bad limits": _task(b'"run_limit_seconds":1e300,"max_abandoned":99999999999999999999'),
+}
+
+ODD_VALUES: dict[str, bytes] = {
+    "10^400": b"1" + b"0" * 400,
+    "minus 10^400": b"-1" + b"0" * 400,
+    "1e400": b"1e400",
+    "2^64": b"18446744073709551616",
+    "a fraction": b"0.1000000000000000055",
+    "a lone surrogate": b'"\\udead"',
+    "NUL": b'"\\u0000"',
+    "257 characters": b'"' + b"x" * 257 + b'"',
+    "half a megabyte": b'"' + "ä".encode() * 250_000 + b'"',
+    "a list": b"[1]",
+    "false": b"false",
+    "digits": b'"12345678901234567890"',
+    "digits not ASCII": '"١٢"'.encode(),
+}
+LONG_WAITS = frozenset({"wait 10^400", "wait 2^64"})
+"""What a claim is held for as long as any."""
+MEMBERS = (b"worker_id", b"plan_id", b"version", b"reason", b"hostname", b"wait", b"max_tasks", b"task_id", b"type")
+BODIES |= {
+    f"{member.decode()} {name}": _fine_but(member, value) for member in MEMBERS for name, value in ODD_VALUES.items()
+}
+BODIES |= {
+    f"{member} {name}": b'{"%b":%b,"tasks":[{"id":"A","%b":%b,"retry_backoff":{"%b":%b}}]}'
+    % ((member.encode(), value) * 3)
+    for member in ("max_attempts", "run_limit_seconds", "max_abandoned", "base_seconds", "factor", "max_seconds")
+    for name, value in ODD_VALUES.items()
 }
 
 HEADERS: dict[str, bytes] = {

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hiringhall.ports.asks import Settle
+from hiringhall.wire.plans.bodies import hold_of
 from tests.operations.parts import BOOTSTRAP, SHARED, Office
 
 ROUTES = [
@@ -198,3 +199,9 @@ async def test_a_database_that_is_away_is_503_on_every_route(hall: Office) -> No
         assert reply.status == 503, path
         assert (b"retry-after", b"1") in reply.headers
         assert json.loads(reply.body)["error_code"] == "unavailable"
+
+
+@pytest.mark.parametrize("wait", [56, 1e308, 10**400])
+def test_a_long_wait_is_clamped(wait: float) -> None:
+    """`wait` is clamped to 55 s, whatever number it is."""
+    assert hold_of(wait, 30.0) == 55.0
