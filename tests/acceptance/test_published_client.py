@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.agent import SLOW
 from tests.acceptance.conftest import OpenWorkplace
 from tests.acceptance.wheels import LATER, Wheel
-from tests.acceptance.workplace import Workplace
+from tests.acceptance.workplace import SECONDS, Workplace
+from tests.waiting import until
 
 LONG = "ü" * 9_000
 REFUSED = {"raised": "AuthError", "status": 401}
@@ -115,11 +117,21 @@ def check_what_came_later(found: dict[str, Any]) -> None:
 def test_a_worker_registers_with_the_published_command(workplace: Workplace) -> None:
     """The later client's `whilly worker register` gives an id and a token with which a worker does a task."""
     workplace.apply("plan", "T-001")
-    said = workplace.register("a-host")
-    worker_id = re.search(r"\bw-[\w-]{12}\b", said)
-    token = re.search(r"token\W+([\w-]{43})\b", said)
-    assert worker_id, said
-    assert token, said
-    worker = workplace.worker("plan", "--once", worker_id=worker_id.group(), token=token.group(1))
+    worker_id, token = workplace.register("a-host")
+    worker = workplace.worker("plan", "--once", worker_id=worker_id, token=token)
     assert worker.wait() == 0, worker.said
-    assert workplace.history("plan", "T-001")[-1]["worker_id"] == worker_id.group()
+    assert workplace.history("plan", "T-001")[-1]["worker_id"] == worker_id
+
+
+@pytest.mark.parametrize("wheel", [LATER], ids=[LATER.version], indirect=True)
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_quieted_worker_finishes_what_it_holds(workplace: Workplace) -> None:
+    """A worker that an operator has quieted still completes its task, and takes no other."""
+    workplace.apply("plan", "T-001", "T-002")
+    worker_id, token = workplace.register("a-host")
+    worker = workplace.worker("plan", agent=SLOW, worker_id=worker_id, token=token)
+    until(lambda: workplace.agent.notes, within_seconds=SECONDS, waiting_for=f"the agent of:\n{worker.said}")
+    workplace.ask("POST", f"/admin/workers/{worker_id}/quiet")
+    workplace.agent.let_go()
+    workplace.until_parked(1)
+    assert workplace.statuses("plan") == {"T-001": "DONE", "T-002": "PENDING"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -165,10 +166,13 @@ class Workplace:
         }  # fmt: skip
         return json.loads(self.run("python", Path(__file__).with_name("client_calls.py"), json.dumps(about)))
 
-    def register(self, hostname: str) -> str:
-        """What the published command prints that registers a worker."""
+    def register(self, hostname: str) -> tuple[str, str]:
+        """The id and the token that the later client's command prints that registers a worker."""
         opening = ["--connect", self.address, "--bootstrap-token", BOOTSTRAP_TOKEN]
-        return self.run("whilly", "worker", "register", *opening, "--hostname", hostname)
+        said = self.run("whilly", "worker", "register", *opening, "--hostname", hostname)
+        found = re.search(r"\b(w-[\w-]{12})\b.*token\W+([\w-]{43})\b", said, re.DOTALL)
+        assert found, said
+        return found.group(1), found.group(2)
 
     def close(self) -> None:
         """End every worker."""

@@ -82,15 +82,16 @@ async def test_a_plan_is_shown_in_full_to_workers(hall: Office) -> None:
 
 
 async def test_control_state(hall: Office) -> None:
-    """A worker that an operator has quieted is paused; both members are always there."""
+    """Nobody is paused, not even a quieted worker: it would give back what it has just finished."""
     me = await hall.send("POST", "/whilly/workers/register", {"hostname": "h", "tags": ["a"]}, BOOTSTRAP).json(201)
     path = "/whilly/workers/control-state"
     body = await hall.send("GET", path, token=me["token"]).json()
     assert body["paused"] is False
     assert body["updated_at"].endswith("+00:00")
     await hall.hall.coalescer.one(DirectWorker(f"plan:{me['worker_id']}", quiet=True))
-    assert (await hall.send("GET", path, token=me["token"]).json())["paused"] is True
-    assert (await hall.send("GET", path).json())["paused"] is False
+    quieted = await hall.send("GET", path, token=me["token"]).reply()
+    assert dict(quieted.headers)[b"hall-directive"] == b"quiet"
+    assert b'"paused":false' in quieted.body
     assert (await hall.send("GET", path, token=None).reply()).status == 401
 
 

@@ -19,6 +19,7 @@ from hiringhall.wire.plans.call import Call, WorkerCall, json_of, part
 from hiringhall.wire.plans.codec import plan_in_brief, plan_in_full
 
 PAGE: Final = 1_000
+NOT_PAUSED: Final = b'{"paused":false,"updated_at":"1970-01-01T00:00:00.000+00:00"}'
 PUBLISHED_EVENTS: Final = {"submit": "task.created", "hold": "CLAIM"}
 
 
@@ -87,15 +88,16 @@ class PlanCall(WorkerCall):
 
 
 class ControlStateCall(WorkerCall):
-    """`GET /workers/control-state`: a worker that an operator has quieted is paused."""
+    """`GET /workers/control-state`: never paused.
+
+    The hall itself hands nothing to a worker that an operator has quieted. A client that hears that it is paused gives
+    back whatever it holds, also what its agent has just finished.
+    """
 
     __slots__ = ()
 
     def admitted(self) -> None:
-        view = self.known.view if self.known is not None else None
-        changed = datetime.fromtimestamp(0 if view is None else view.registered_at / 1000, UTC)
-        paused = view is not None and (view.quiet or view.terminate)
-        self.answer(json_of({"paused": paused, "updated_at": changed.isoformat(timespec="milliseconds")}))
+        self.answer(NOT_PAUSED)
 
 
 class ReportEventCall(WorkerCall):
