@@ -91,7 +91,7 @@ def open_files(pid: int) -> int:
 
 def test_hostile_input(database: Database, start_hall: StartHall, fault_rounds: int) -> None:
     """No bytes make a server fail, forget, or grow: thousands of attempts, after each of which it is healthy."""
-    hall = start_hall(database, HALL_CLAIM_HOLD=0.05)
+    hall = start_hall(database, HALL_CLAIM_HOLD=0.05, HALL_VISIBILITY_TIMEOUT=3600)
     attempts = [each for target in targets() for each in cases(target)]
     random.Random(11).shuffle(attempts)
     if fault_rounds < SHARE:
