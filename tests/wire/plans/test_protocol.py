@@ -228,3 +228,14 @@ async def test_an_empty_key_is_none(hall: Office) -> None:
     assert (first["id"], second["id"]) == ("T1", "T2")
     await hall.settle("complete", "T1", 2, headers=headers).json()
     assert (await hall.settle("complete", "T1", 2, headers=headers, other=1).json(409))["actual_status"] == "DONE"
+
+
+async def test_another_claim_under_the_same_key_is_another_one(hall: Office) -> None:
+    """A key repeats the claim that it came with first: for another plan or number of tasks it brings fresh ones."""
+    await hall.apply("T1", "T2")
+    await hall.apply("T9", plan="q")
+    headers = {"Idempotency-Key": "abc"}
+    first = (await hall.claim(headers=headers).json())["task"]
+    assert (await hall.claim(plan="q", headers=headers).json())["task"]["id"] == "T9"
+    assert [task["id"] for task in (await hall.claim(max_tasks=5, headers=headers).json())["tasks"]] == ["T2"]
+    assert (await hall.claim(headers=headers).json())["task"] == first

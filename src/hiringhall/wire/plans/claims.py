@@ -68,11 +68,16 @@ class ClaimCall(WorkerCall):
         key = headers.get(b"idempotency-key") or None  # an empty one is none
         claim = self._claim = Claim(
             self.hall, self, known, self._plan, self._hold,
-            limit=self._limit, limited=held is None, key=None if key is None else sha256(key).digest(),
+            limit=self._limit, limited=held is None, key=None if key is None else self._hash_of(key),
         )  # fmt: skip
         self.exchange.when_gone = claim.gone
         self.headers = READ  # many claims are parked for long
         claim.start(self.now)
+
+    def _hash_of(self, key: bytes) -> bytes:
+        """The same key with a claim on another plan, or for another number of tasks, is another claim."""
+        asked = f"{self._limit if self._several else 0} {self._plan}"
+        return sha256(key + b"\0" + asked.encode()).digest()
 
     def handed(self, tasks: tuple[TaskView, ...]) -> None:
         """These were handed over."""
