@@ -81,12 +81,13 @@ def settings_for(
 class Link:
     """One connection that is made when it is needed, and made anew after a failure."""
 
-    __slots__ = ("_connection", "_settings", "_url", "statement_seconds")
+    __slots__ = ("_connection", "_settings", "_url", "lent", "statement_seconds")
 
     def __init__(self, url: str, settings: dict[str, str], statement_seconds: float) -> None:
         self._url = url
         self._settings = settings
         self._connection: Connection | None = None
+        self.lent = False
         self.statement_seconds = statement_seconds
 
     async def connection(self) -> Connection:
@@ -144,13 +145,21 @@ class Links:
     async def borrow(self) -> AsyncIterator[Link]:
         """Have a link for the time of a `with` block. One that is left in the middle of something is dropped."""
         link = await self._free.get()
+        link.lent = True
         try:
             yield link
         except BaseException:
             link.drop()
             raise
         finally:
+            link.lent = False
             self._free.put_nowait(link)
+
+    def drop_idle(self) -> None:
+        """Let go of the connections that nobody uses: where one fell silent, each of them would cost a wait."""
+        for link in self._all:
+            if not link.lent:
+                link.drop()
 
     async def close(self) -> None:
         """Close those that are free, and those that are lent as soon as they come back."""

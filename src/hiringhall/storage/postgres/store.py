@@ -139,8 +139,14 @@ class PostgresStore:
                         return await self._runner.run(connection, procedure)
             except Exception as error:
                 if is_away(error):
-                    raise StoreUnavailable(f"the database does not answer: {error or type(error).__name__}") from error
+                    raise self._unavailable(error) from error
                 raise
+
+    def _unavailable(self, error: Exception) -> StoreUnavailable:
+        if isinstance(error, TimeoutError):
+            for links in self._links.values():
+                links.drop_idle()
+        return StoreUnavailable(f"the database does not answer: {error or type(error).__name__}")
 
     async def close(self) -> None:
         """Finish what is under way and let go of the database."""
@@ -180,7 +186,7 @@ class PostgresStore:
             except Exception as error:
                 if is_away(error):
                     link.drop()
-                    raise StoreUnavailable(f"the database does not answer: {error or type(error).__name__}") from error
+                    raise self._unavailable(error) from error
                 if not is_race(error) or number == ATTEMPTS:
                     if len(asks) == 1:
                         return Committed([error])
