@@ -18,7 +18,7 @@ from tests.missing import missing
 
 FOLDER = "hiringhall-tests"
 COMPLETE = "complete"
-INSTALL_SECONDS = 300
+INSTALL_SECONDS = 240
 
 
 @dataclass(frozen=True)
