@@ -211,7 +211,9 @@ class Writer:
             specs = specs[: self.chance.randint(0, len(specs))] if self.chance.random() < 0.3 else specs
         specs = self._without_own_faults(specs)
         return Apply(
-            PlanFile(plan, self._pick((5, "name"), (1, "other \x00 name")), tuple(specs)), self.chance.random() < 0.3
+            PlanFile(plan, self._pick((5, "name"), (1, "other \x00 name")), tuple(specs)),
+            self.chance.random() < 0.3,
+            self._pick((2, None), (1, "00-" + "a" * 32 + "-" + "b" * 16 + "-01")),
         )
 
     def _spec(self, name: str, others: Sequence[str]) -> TaskSpec:

@@ -75,7 +75,7 @@ async def serve(
     on_drain_start: Callable[[], None] | None = None,
     on_drain: Callable[[], None] | None = None,
     drain_delay_seconds: float = 0.0,
-    deadline_seconds: float = 9.0,
+    deadline_seconds: float = 5.0,
     stop: asyncio.Event | None = None,
 ) -> None:
     """Serve until SIGTERM, SIGINT or `stop`; returns when every connection is closed and the applications have ended.

@@ -43,6 +43,11 @@ class Problem:
     reason: str
 
 
+def unknown_dependency(field: str, name: str) -> Problem:
+    """The complaint about a dependency that is neither in the file nor stored."""
+    return Problem(field, f"there is no task {name!r} in the file or in the stored plan")
+
+
 def topological_order(dependencies: Mapping[str, Iterable[str]]) -> tuple[list[str], list[str]]:
     """Order tasks so that each comes after those it depends on; ties keep the order given.
 

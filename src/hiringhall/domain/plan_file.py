@@ -43,6 +43,8 @@ class PlanReading:
     file: PlanFile | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
+    outside: tuple[tuple[str, str], ...] = ()
+    """Dependencies that the file lacks, each after its field; only the store knows whether they are wrong."""
 
 
 class Detail(msgspec.Struct):
@@ -73,7 +75,7 @@ def read_plan_file(document: object, plan_id: str | None = None) -> PlanReading:
     name = _name(document, findings) or identity or ""
     tasks = _tasks(document, plan_members.policy(document, Policy(), "", findings), findings)
     if findings.problems or identity is None:
-        return PlanReading(None, tuple(findings.problems), findings.warnings())
+        return PlanReading(None, tuple(findings.problems), findings.warnings(), _outside(tasks))
     return PlanReading(PlanFile(identity, name, tuple(tasks)), (), findings.warnings())
 
 
@@ -167,6 +169,16 @@ def _dependencies(members: Mapping[str, Any], task_id: str | None, where: str, f
         findings.problem(f"{where}dependencies[{listed.index(task_id)}]", "a task cannot depend on itself")
         listed = [other for other in listed if other != task_id]
     return listed if len(listed) == 1 else list(dict.fromkeys(listed))
+
+
+def _outside(tasks: list[TaskSpec]) -> tuple[tuple[str, str], ...]:
+    inside = {task.task_id for task in tasks}
+    return tuple(
+        (f"tasks[{place}].dependencies", name)
+        for place, task in enumerate(tasks)
+        for name in task.dependencies
+        if name not in inside and complaint_about(name) is None
+    )
 
 
 def _state(value: object, field: str, findings: Findings) -> State | None:

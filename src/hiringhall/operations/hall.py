@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hiringhall.auth.tokens import Tokens
 from hiringhall.config import Settings
@@ -17,6 +18,9 @@ from hiringhall.ports.wakeups import Wakeups
 
 if TYPE_CHECKING:
     from hiringhall.operations.claim import Claim
+
+CLOSE_SECONDS: Final = 2.0
+"""How long the end of the process waits for the database."""
 
 
 def terms_of(settings: Settings) -> Terms:
@@ -66,8 +70,10 @@ class Hall:
             claim.fail(failure)
 
     async def close(self) -> None:
-        """Write down what is only in memory and let go of the store."""
-        await self.hand_back.close()
-        await self.presence.flush()
-        await self.coalescer.idle()
+        """Write down what is only in memory, unless the database does not answer, and let go of the store."""
+        with contextlib.suppress(TimeoutError):  # what is lost are signs of life, and hand-overs whose leases end
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.hand_back.close()
+                await self.presence.flush()
+                await self.coalescer.idle()
         await self.store.close()

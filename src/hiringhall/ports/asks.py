@@ -28,6 +28,7 @@ class TaskView:
     version: int
     priority: int
     detail: str  # the inside of a JSON object
+    traceparent: str | None = None  # of the request that applied the plan; told at a hand-over only
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Apply:
 
     file: PlanFile
     prune: bool = False
-    warnings: tuple[str, ...] = ()
+    traceparent: str | None = None  # of the request, passed on to the workers that take the plan's tasks
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ class Plan:
     lane: int
     applied_at: int
     paused: bool = False
+    traceparent: str | None = None
     finished_at: int | None = None
     tasks: dict[str, Task] = field(default_factory=dict)
 

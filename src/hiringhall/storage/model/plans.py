@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hiringhall.domain import work
 from hiringhall.domain.lifecycle import SATISFIED, Move, State, sources
-from hiringhall.domain.plan import PlanFile, Problem, TaskSpec, topological_order
+from hiringhall.domain.plan import PlanFile, Problem, TaskSpec, topological_order, unknown_dependency
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import topic_of_plan
 from hiringhall.domain.work import Unit
@@ -29,12 +29,14 @@ def apply(hall: Hall, ask: Apply) -> Applied | Refused:
     if refused is not None:
         return refused
     fresh = [spec for spec in file.tasks if spec.task_id not in stored]
-    created = plan is None
+    created, renamed = plan is None, plan is not None and plan.name != file.name
     if plan is None:
         plan = hall.plans[file.plan_id] = Plan(file.plan_id, file.name, hall.next_lane, hall.now)
         hall.next_lane += 1
-    elif fresh or changed or pruned or plan.name != file.name:
+    elif fresh or changed or pruned or renamed:
         plan.name, plan.applied_at, plan.finished_at = file.name, hall.now, None
+    if created or fresh or changed or pruned or renamed:
+        plan.traceparent = ask.traceparent
     base = _first_seq(stored, in_file)
     positions = {spec.task_id: base + place for place, spec in enumerate(file.tasks)}
     _insert(hall, plan, fresh, positions)
@@ -51,7 +53,7 @@ def _complaint(hall: Hall, file: PlanFile, stored: dict[str, Task], changed: Seq
     graph = {name: _dependencies(hall, task) for name, task in stored.items()}
     graph.update({spec.task_id: list(spec.dependencies) for spec in file.tasks})
     problems = [
-        Problem(f"tasks[{place}].dependencies", f"there is no task {name!r} in the file or in the stored plan")
+        unknown_dependency(f"tasks[{place}].dependencies", name)
         for place, spec in enumerate(file.tasks)
         for name in spec.dependencies
         if name not in graph

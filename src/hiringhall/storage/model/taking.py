@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hiringhall.domain import work
 from hiringhall.domain.lifecycle import Move, State
@@ -38,7 +39,11 @@ def _serve(hall: Hall, ask: Take) -> tuple[tuple[TaskView, ...], bool]:
         line = HistoryLine(hall.now, unit.version, Move.HOLD.value, unit.state.value, ask.worker, cause.value)
         task.history.append(line)
         hall.directives.pop((ask.worker, unit_path(unit.plan, unit.task_id)), None)
-    return tuple(task.view for task in given), True
+    return tuple(_told(hall, task) for task in given), True
+
+
+def _told(hall: Hall, task: Task) -> TaskView:
+    return replace(task.view, traceparent=hall.plans[task.unit.plan].traceparent)
 
 
 def _ready(hall: Hall, lanes: tuple[str, ...]) -> list[Task]:
@@ -69,4 +74,4 @@ def _replay(hall: Hall, ask: Take) -> tuple[TaskView, ...]:
         and hall.tasks[hand_over.work].unit.holder == worker
         and hall.tasks[hand_over.work].unit.handed_version == version
     ]
-    return tuple(task.view for task in sorted(found, key=_place))
+    return tuple(_told(hall, task) for task in sorted(found, key=_place))

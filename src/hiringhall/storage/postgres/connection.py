@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -127,9 +127,10 @@ class Link:
         connection, self._connection = self._connection, None
         if connection is not None and not connection.is_closed():
             try:
-                await connection.close(timeout=GRACE_SECONDS)
-            except Exception:  # noqa: BLE001 - it is given up anyway
-                connection.terminate()
+                with contextlib.suppress(Exception):  # it is given up anyway
+                    await connection.close(timeout=GRACE_SECONDS)
+            finally:
+                connection.terminate()  # which does nothing to one that is closed
 
 
 class Links:
@@ -141,7 +142,7 @@ class Links:
         for link in links:
             self._free.put_nowait(link)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def borrow(self) -> AsyncIterator[Link]:
         """Have a link for the time of a `with` block. One that is left in the middle of something is dropped."""
         link = await self._free.get()
@@ -163,9 +164,17 @@ class Links:
 
     async def close(self) -> None:
         """Close those that are free, and those that are lent as soon as they come back."""
-        for _ in self._all:
+
+        async def close_one() -> None:
             link = await self._free.get()
             await link.close()
+
+        await asyncio.gather(*(close_one() for _ in self._all))
+
+    def drop(self) -> None:
+        """Let go of all connections at once; those who use them hear that the database is away."""
+        for link in self._all:
+            link.drop()
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,13 +45,13 @@ async def take_at_once(
     views: dict[int, list[TaskView]] = {}
     drained: dict[int, bool] = {}
     answered: dict[int, Take] = {}
-    for ordinal, was_answered, more, work, plan, task_id, version, priority, detail in rows:
+    for ordinal, was_answered, more, work, plan, task_id, version, priority, detail, traceparent in rows:
         if was_answered:
             answered[ordinal] = asks[ordinal]
         else:
             drained[ordinal] = not more
         if work is not None:
-            view = TaskView(work, plan, task_id, State.HELD, False, version, priority, detail)
+            view = TaskView(work, plan, task_id, State.HELD, False, version, priority, detail, traceparent)
             views.setdefault(ordinal, []).append(view)
     found = await _replayed(runner, connection, answered)
     outcomes = [

@@ -42,6 +42,7 @@ from hiringhall.storage.procedures.registry import QUERIES
 
 CONNECTIONS_MIN: Final = 5
 STATEMENT_SECONDS: Final = {"take": 10.0, "settle": 10.0, "submit": 60.0, "rest": 30.0, "read": 2.0}
+CLOSE_SECONDS: Final = 2.0
 ATTEMPTS: Final = 6
 PAUSE_SECONDS: Final = 0.005
 BIG_FILE_TASKS: Final = 1_000
@@ -149,9 +150,13 @@ class PostgresStore:
         return StoreUnavailable(f"the database does not answer: {error or type(error).__name__}")
 
     async def close(self) -> None:
-        """Finish what is under way and let go of the database."""
-        for links in self._links.values():
-            await links.close()
+        """Finish what is under way, unless the database does not answer, and let go of it."""
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await asyncio.gather(*(links.close() for links in self._links.values()))
+        except TimeoutError:
+            for links in self._links.values():
+                links.drop()
 
     async def _settle(self, link: Link, asks: Sequence[Any], now: int | None) -> Committed:
         """Complete what can be completed at once; decide the rest by the procedure."""

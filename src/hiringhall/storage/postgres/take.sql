@@ -21,11 +21,11 @@ WITH moment AS MATERIALIZED (
     SELECT slot.*, row_number() OVER (PARTITION BY slot.lane ORDER BY slot.place) AS turn
     FROM slot WHERE NOT slot.answered AND slot.lane IS NOT NULL
 ), demand AS MATERIALIZED (
-    SELECT hungry.lane, plan.id AS plan, count(*) AS wanted
+    SELECT hungry.lane, plan.id AS plan, plan.traceparent, count(*) AS wanted
     FROM hungry JOIN plan ON plan.lane = hungry.lane
-    GROUP BY hungry.lane, plan.id
+    GROUP BY hungry.lane, plan.id, plan.traceparent
 ), head AS MATERIALIZED (
-    SELECT demand.lane, demand.plan, found.*,
+    SELECT demand.lane, demand.plan, demand.traceparent, found.*,
         row_number() OVER (PARTITION BY demand.lane ORDER BY found.priority, found.seq, found.id) AS turn
     FROM demand CROSS JOIN LATERAL (
         SELECT work.id, work.version, work.priority, work.seq, work.cause
@@ -35,7 +35,8 @@ WITH moment AS MATERIALIZED (
         FOR UPDATE SKIP LOCKED
     ) AS found
 ), given AS MATERIALIZED (
-    SELECT hungry.place, hungry.worker, hungry.key, hungry.told, head.lane, head.plan, head.id, head.cause, moment.now, task.task_id, task.detail,
+    SELECT hungry.place, hungry.worker, hungry.key, hungry.told, head.lane, head.plan, head.traceparent, head.id,
+        head.cause, moment.now, task.task_id, task.detail,
         greatest(
             head.version,
             (SELECT max(earlier.version) FROM hand_over AS earlier
@@ -55,8 +56,8 @@ WITH moment AS MATERIALIZED (
         handed_at = given.now, run_until = given.run_until
     FROM given
     WHERE work.id = given.id AND work.state IN {sources:hold}
-    RETURNING work.id, work.lane, work.version, work.priority, given.place, given.worker, given.key, given.told, given.plan, given.cause,
-        given.now, given.task_id, given.detail
+    RETURNING work.id, work.lane, work.version, work.priority, given.place, given.worker, given.key, given.told,
+        given.plan, given.traceparent, given.cause, given.now, given.task_id, given.detail
 ), recorded AS (
     INSERT INTO hand_over (worker, task_id, version, work, plan, cause, at, key)
     SELECT worker, task_id, version, id, plan, cause, now, key FROM taken
@@ -79,7 +80,7 @@ WITH moment AS MATERIALIZED (
     FROM demand
 )
 SELECT slot.ordinal, slot.answered, coalesce(rest.more, false), taken.id, taken.plan, taken.task_id, taken.version,
-    taken.priority, taken.detail
+    taken.priority, taken.detail, taken.traceparent
 FROM slot
 LEFT JOIN taken ON taken.place = slot.place
 LEFT JOIN rest ON rest.lane = slot.lane

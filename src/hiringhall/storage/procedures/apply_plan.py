@@ -8,7 +8,7 @@ from typing import Any
 
 from hiringhall.domain import work
 from hiringhall.domain.lifecycle import SATISFIED, Move, State, sources
-from hiringhall.domain.plan import PlanFile, Problem, TaskSpec, topological_order
+from hiringhall.domain.plan import PlanFile, Problem, TaskSpec, topological_order, unknown_dependency
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane, topic_of_plan
 from hiringhall.ports.asks import Applied, Apply
@@ -61,7 +61,7 @@ def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied |
     renamed = not existing or json.loads(existing[0][2]) != file.name
     if fresh or changed or pruned or renamed:
         row = {"plan": file.plan_id, "name": json.dumps(file.name), "lane": lane, "now": context.now}
-        yield Fetch("upsert_plan", row)
+        yield Fetch("upsert_plan", {**row, "traceparent": ask.traceparent})
     base = yield from _first_seq(file, lane) if existing else _zero()
     positions = {spec.task_id: base + place for place, spec in enumerate(file.tasks)}
     yield from _insert(context, lane, file, fresh, known, positions)
@@ -80,7 +80,7 @@ def _zero() -> Generator[Step, list[Row], int]:
 def _unknown_dependencies(file: PlanFile, known: dict[str, Known]) -> list[Problem]:
     ids = {spec.task_id for spec in file.tasks}
     return [
-        Problem(f"tasks[{place}].dependencies", f"there is no task {name!r} in the file or in the stored plan")
+        unknown_dependency(f"tasks[{place}].dependencies", name)
         for place, spec in enumerate(file.tasks)
         for name in spec.dependencies
         if name not in ids and name not in known

@@ -62,16 +62,15 @@ def add(layout: Layout, start: int) -> Generator[Step, list[Row], None]:
     yield from insert(layout, start, start + PORTION_TASKS)
 
 
-def finish(
-    context: Context, file: PlanFile, stage: Stage, layout: Layout
-) -> Generator[Step, list[Row], Applied | None]:
+def finish(context: Context, ask: Apply, stage: Stage, layout: Layout) -> Generator[Step, list[Row], Applied | None]:
     """Make the plan appear; None if another one of that id came meanwhile, and what was staged is doomed."""
+    file = ask.file
     if (yield Fetch("find_plan_lane", {"plan": file.plan_id})):
         yield from abandon(stage)
         return None
     yield Many("name_lane", [{"lane": stage.lane, "key": plan_lane(file.plan_id)}])
     row = {"plan": file.plan_id, "name": json.dumps(file.name), "lane": stage.lane, "now": context.now}
-    yield Fetch("upsert_plan", row)
+    yield Fetch("upsert_plan", {**row, "traceparent": ask.traceparent})
     yield from write_tally(layout.tally)
     if layout.ready:
         context.ring(topic_of_plan(file.plan_id), layout.ready)

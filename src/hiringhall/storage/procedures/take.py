@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 from hiringhall.domain import work
@@ -27,9 +27,12 @@ def take(context: Context, asks: Sequence[Take]) -> Procedure:
         given.extend((ask, unit) for unit in share)
     yield from _hold(context, given)
     yield from _no_longer_to_be_stopped(given, {worker for worker, told in takers.items() if told})
+    traces = yield from _traces(unit for _, unit in given)
     outcomes = []
     for ask in asks:
-        views = replayed.get(id(ask)) or tuple(view_of(unit, details[unit.id]) for unit in shares.get(id(ask), ()))
+        views = replayed.get(id(ask)) or tuple(
+            view_of(unit, details[unit.id], traces.get(unit.lane)) for unit in shares.get(id(ask), ())
+        )
         outcomes.append(Taken(views, id(ask) in shares and not any(heads[lane] for lane in ask.lanes)))
     return outcomes
 
@@ -58,8 +61,19 @@ def replay(asks: Sequence[Take]) -> Generator[Step, list[Row], dict[int, tuple[T
         if ask.key is not None:
             rows = yield Fetch("find_keyed", {"key": ask.key, "worker": ask.worker})
             if rows:
-                found[id(ask)] = tuple(view_of(unit_from(row), row[20]) for row in rows)
+                units = [unit_from(row) for row in rows]
+                traces = yield from _traces(units)
+                found[id(ask)] = tuple(
+                    view_of(unit, row[20], traces.get(unit.lane)) for unit, row in zip(units, rows, strict=True)
+                )
     return found
+
+
+def _traces(units: Iterable[Unit]) -> Generator[Step, list[Row], dict[int, str]]:
+    """The trace contexts of the requests that applied the plans of some units, by lane."""
+    lanes = sorted({unit.lane for unit in units})
+    rows = (yield Fetch("find_traceparents", {"lanes": lanes})) if lanes else []
+    return {row[0]: row[1] for row in rows}
 
 
 def _heads(asks: Sequence[Take]) -> Generator[Step, list[Row], tuple[dict[str, deque[Unit]], dict[int, str]]]:

@@ -60,9 +60,11 @@ def unit_from(row: Row) -> Unit:
     return Unit(*members)
 
 
-def view_of(unit: Unit, detail: str) -> TaskView:
+def view_of(unit: Unit, detail: str, traceparent: str | None = None) -> TaskView:
     """The unit as the wire shows it."""
-    return TaskView(unit.id, unit.plan, unit.task_id, unit.state, unit.started, unit.version, unit.priority, detail)
+    return TaskView(
+        unit.id, unit.plan, unit.task_id, unit.state, unit.started, unit.version, unit.priority, detail, traceparent
+    )
 
 
 def label(unit: Unit) -> str:

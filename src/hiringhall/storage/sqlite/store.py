@@ -88,7 +88,7 @@ class SqliteStore:
             layout = await asyncio.to_thread(staging.rows_of, stage, file)
             for start in range(0, len(file.tasks), staging.PORTION_TASKS):
                 await short(partial(_add, layout, start))
-            applied, rings = await short(lambda context: staging.finish(context, file, stage, layout))
+            applied, rings = await short(lambda context: staging.finish(context, ask, stage, layout))
         except BaseException:
             with contextlib.suppress(StoreUnavailable):
                 await short(lambda _: staging.abandon(stage))

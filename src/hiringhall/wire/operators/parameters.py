@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote_to_bytes
@@ -19,6 +20,7 @@ NESTING_MAX: Final = 100
 BODY_BYTES_MAX: Final = 1024 * 1024
 DROPPED_BYTES_MAX: Final = 8 * 1024 * 1024
 YES: Final = frozenset({"1", "true", "yes"})
+TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 NO: Final = frozenset({"0", "false", "no", ""})
 
 _decode = msgspec.json.Decoder(float_hook=float).decode  # a number beyond a float's range is no malformed JSON
@@ -175,3 +177,9 @@ def refuse_multipart(request: Request) -> None:
     """JSON routes take any content type except forms with parts."""
     if request.headers.get("content-type", "").lower().startswith("multipart/"):
         raise Stop("unsupported_media_type", "this route takes JSON, not a multipart form")
+
+
+def read_traceparent(request: Request) -> str | None:
+    """The trace context of the request; one of another form than the W3C's is as good as none."""
+    text = request.headers.get("traceparent", "").strip().lower()
+    return text if TRACEPARENT.fullmatch(text) else None

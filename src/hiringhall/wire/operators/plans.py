@@ -8,13 +8,20 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hiringhall.domain.plan import Problem
+from hiringhall.domain.plan import Problem, unknown_dependency
 from hiringhall.domain.plan_file import PlanReading, read_plan_file
 from hiringhall.operations.hall import Hall
 from hiringhall.ports.asks import Applied, Apply, DeletePlan, PausePlan, RetryPlan
-from hiringhall.ports.questions import FindPlan, ListPlans, PlanView
+from hiringhall.ports.questions import FindPlan, KnownTasks, ListPlans, PlanView
 from hiringhall.wire.operators.answers import Stop, agreed, json_answer
-from hiringhall.wire.operators.parameters import Query, decode_json, path_id, read_body, refuse_multipart
+from hiringhall.wire.operators.parameters import (
+    Query,
+    decode_json,
+    path_id,
+    read_body,
+    read_traceparent,
+    refuse_multipart,
+)
 from hiringhall.wire.operators.structs import AppliedAnswer, PlanDeleted, PlanRetried, PlansAnswer, PlanSummaryAnswer
 from hiringhall.wire.operators.vocabulary import plan_summary
 
@@ -31,8 +38,9 @@ async def apply_plan(hall: Hall, request: Request) -> Response:
     body = await read_body(request, PLAN_FILE_BYTES_MAX)
     reading = await asyncio.to_thread(_read, body, plan_id)  # a long file must not keep workers waiting
     if reading.file is None:
-        raise _complaint(reading)
-    applied: Applied = agreed(await hall.coalescer.one(Apply(reading.file, prune, reading.warnings)))
+        raise _complaint(reading, await _unknown(hall, plan_id, reading))
+    traceparent = read_traceparent(request)
+    applied: Applied = agreed(await hall.coalescer.one(Apply(reading.file, prune, traceparent)))
     answer = AppliedAnswer(
         plan_id=applied.plan_id,
         added=applied.added,
@@ -48,12 +56,20 @@ def _read(body: bytes, plan_id: str) -> PlanReading:
     return read_plan_file(decode_json(body), plan_id)
 
 
-def _complaint(reading: PlanReading) -> Stop:
-    count = len(reading.problems)
-    first = "; ".join(_sentence(problem) for problem in reading.problems[:PROBLEMS_IN_DETAIL])
+async def _unknown(hall: Hall, plan_id: str, reading: PlanReading) -> list[Problem]:
+    """Which dependencies of a file with other problems exist nowhere, so that all is told at once."""
+    names = tuple({name for _, name in reading.outside})
+    known: set[str] = await hall.store.read(KnownTasks(plan_id, names)) if names else set()
+    return [unknown_dependency(field, name) for field, name in reading.outside if name not in known]
+
+
+def _complaint(reading: PlanReading, unknown: list[Problem]) -> Stop:
+    found = [*reading.problems, *unknown]
+    count = len(found)
+    first = "; ".join(_sentence(problem) for problem in found[:PROBLEMS_IN_DETAIL])
     rest = f"; and {count - PROBLEMS_IN_DETAIL} more" if count > PROBLEMS_IN_DETAIL else ""
     detail = f"the plan file has {count} problem{'s' if count > 1 else ''}: {first}{rest}"
-    problems = [{"field": problem.field, "reason": problem.reason} for problem in reading.problems]
+    problems = [{"field": problem.field, "reason": problem.reason} for problem in found]
     return Stop("validation_error", detail, problems=problems, warnings=list(reading.warnings))
 
 

@@ -14,6 +14,7 @@ from hiringhall.ports.asks import TaskView
 from hiringhall.wire.exchange import Reply
 from hiringhall.wire.plans.bodies import ClaimBody, claim_decoder, complaint_about_id, hold_of, limit_of
 from hiringhall.wire.plans.call import WorkerCall
+from hiringhall.wire.plans.codec import trace_of
 
 EMPTY: Final = Reply(204)
 READ: Final[dict[bytes, bytes]] = {}
@@ -82,7 +83,7 @@ class ClaimCall(WorkerCall):
     def handed(self, tasks: tuple[TaskView, ...]) -> None:
         """These were handed over."""
         body = self.codec.claimed(tasks, several=self._several)
-        self.exchange.answer(Reply(200, body, self.directive()), self._claim.lost)
+        self.exchange.answer(Reply(200, body, self.directive() + trace_of(tasks[0])), self._claim.lost)
 
     def nothing(self) -> None:
         """There was nothing for it in time."""

@@ -144,3 +144,9 @@ def plan_in_brief(plan: PlanView) -> bytes:
 
 def _plan(plan: PlanView) -> str:
     return f'"id":{quoted(plan.id)},"name":{quoted(_cut(plan.name, NAME_CHARACTERS_MAX) or plan.id)}'
+
+
+def trace_of(task: TaskView) -> Headers:
+    """The trace context of the request that applied the task's plan, for the worker to go on with."""
+    traceparent = task.traceparent
+    return () if traceparent is None else ((b"traceparent", traceparent.encode()),)

@@ -13,7 +13,7 @@ from hiringhall.ports.asks import TaskView
 from hiringhall.wire.exchange import Reply
 from hiringhall.wire.plans.bodies import SettleBody, complaint_about_id, invalid, settle_decoder, version_of
 from hiringhall.wire.plans.call import NO_HEADERS, WorkerCall, part
-from hiringhall.wire.plans.codec import FINISHED_BY, conflict_of, settled, settled_with_next
+from hiringhall.wire.plans.codec import FINISHED_BY, conflict_of, settled, settled_with_next, trace_of
 
 
 class SettleCall(WorkerCall):
@@ -86,7 +86,7 @@ class SettleCall(WorkerCall):
             known.open.pop(following.work, None)
             self.hall.hand_back.lost((following,), known.key, repeatable=False)
 
-        self.exchange.answer(Reply(200, body, self.directive()), lost)
+        self.exchange.answer(Reply(200, body, self.directive() + trace_of(following)), lost)
 
     def refused(self, outcome: Conflict | Refused) -> None:
         """It is not, and why."""

@@ -34,6 +34,7 @@ CREATE TABLE plan (
     name text NOT NULL,
     lane bigint NOT NULL UNIQUE,
     applied_at bigint NOT NULL,
+    traceparent text,
     finished_at bigint
 );
 CREATE INDEX plan_applied ON plan (applied_at);

@@ -19,6 +19,7 @@ CREATE TABLE plan (
     name TEXT NOT NULL,
     lane INTEGER NOT NULL UNIQUE REFERENCES lane (id),
     applied_at INTEGER NOT NULL,
+    traceparent TEXT,
     finished_at INTEGER
 ) WITHOUT ROWID;
 CREATE INDEX plan_applied ON plan (applied_at);
