@@ -77,7 +77,8 @@ class Console:
     def _start(self, block: Block) -> None:
         (command,) = commands(block)
         output = self.output.with_name(f"background-{len(self._background)}")
-        printed, _ = self._answer(f"{command.command} >{output} 2>&1 </dev/null & echo $!")
+        output.touch()
+        printed, _ = self._answer(f"{command.command} >>{output} 2>&1 </dev/null & echo $!")
         process = int(printed)
         self._background.append(process)
 
