@@ -239,3 +239,13 @@ async def test_another_claim_under_the_same_key_is_another_one(hall: Office) -> 
     assert (await hall.claim(plan="q", headers=headers).json())["task"]["id"] == "T9"
     assert [task["id"] for task in (await hall.claim(max_tasks=5, headers=headers).json())["tasks"]] == ["T2"]
     assert (await hall.claim(headers=headers).json())["task"] == first
+
+
+async def test_another_verb_under_the_same_key_is_refused(hall: Office) -> None:
+    """Complete and release carry the same members: a release is no repeat of a complete, and is not answered as one."""
+    await hall.apply("T1")
+    await hall.claim().json()
+    headers = {"Idempotency-Key": "abc"}
+    await hall.settle("complete", "T1", 2, headers=headers).json()
+    reused = await hall.settle("release", "T1", 2, headers=headers).json(422)
+    assert reused["error_code"] == "idempotency_key_reused"

@@ -61,7 +61,7 @@ class SettleCall(WorkerCall):
             "plan:" + body.worker_id, self._task_id, self._version, self.move,
             plan=plan, reason=body.reason if self.move is not Move.COMPLETE else None, any_holder=self.shared,
             key=None if key is None else sha256(key).digest(),
-            body=None if key is None else sha256(self.exchange.request.body).digest(),
+            body=None if key is None else sha256(self.move.encode() + b"\0" + self.exchange.request.body).digest(),
         )  # fmt: skip
 
     def settled(self, task: TaskView) -> None:
