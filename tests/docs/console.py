@@ -16,6 +16,8 @@ from tests.waiting import until
 USUAL_PORT = "8400"
 END = "--- end of command"
 ANSWER_SECONDS = 60.0
+OTHERS_VARIABLES = ("HALL_", "XDG_", "WHILLY_", "MAKE", "MFLAGS")
+"""Variables that are about another hall, or about the make that runs the tests."""
 LINKED = ("examples", "sdks", "docs")
 
 
@@ -41,9 +43,7 @@ class Console:
         self._read = 0
 
     def _environment(self) -> dict[str, str]:
-        outside = {
-            name: value for name, value in os.environ.items() if not name.startswith(("HALL_", "XDG_", "WHILLY_"))
-        }
+        outside = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS_VARIABLES)}
         return {
             **outside,
             "HOME": str(self.home),
