@@ -259,7 +259,11 @@ class Conversation:
                 assert isinstance(found, dict)
                 shown = fine(answer)["task"]
                 assert (shown["status"], shown["version"]) == (found["status"], found["version"])
-                self.ledger.look(unchanged="next" not in answer.json())
+                following = answer.json().get("next")
+                if following is not None:
+                    self.ledger.hand_over(worker.id, following)
+                    self.hand_overs.append((worker, following))
+                self.ledger.look(unchanged=following is None)
             else:
                 assert self._refused(answer, 422) == "idempotency_key_reused"
             return
