@@ -46,6 +46,9 @@ WORKERS: Final = tuple(plan_worker(name) for name in ("w-a", "w-b", "w-c", "w-ü
 STRANGER: Final = plan_worker("w-stranger")
 TERMS: Final = Terms(visibility_timeout_ms=60_000, heartbeat_delay_ms=30_000, run_limit_ms=200_000)
 STEPS_MS: Final = (1, 2, 40, 900, 3_000, 9_000, 31_000, 66_000, 140_000, 700_000)
+PULSE_MS: Final = 3_900
+BEATS: Final = 19
+"""Pulses in which everybody is silent, until the leases of all have ended."""
 POLICIES: Final = (
     Policy(),
     Policy(on_failure="skip"),
@@ -65,6 +68,7 @@ class ReturnByName:
     version: int
     worker: str
     cause: Cause
+    delivery: int
 
 
 Draft: TypeAlias = Ask | ReturnByName
@@ -77,6 +81,7 @@ class Writer:
         self.chance = random.Random(seed)
         self.hall = hall
         self.now = 1_700_000_000_000
+        self._beats_left = 0
         self._verbs: dict[Callable[[], Draft | None], int] = {
             self._take: 40,
             self._settle: 36,
@@ -99,10 +104,13 @@ class Writer:
 
     def batch(self) -> tuple[list[Draft], int]:
         """The next batch and its time. No two asks are about one unit of one worker, as the port demands."""
+        if not self._beats_left and self.chance.random() < 0.04:
+            self._beats_left = BEATS
+        if self._beats_left:
+            self._beats_left -= 1
+            self.now += PULSE_MS
+            return ([Beat()] if self._beats_left else [SweepSilent(), SweepRunLimit()]), self.now
         self.now += self.chance.choices(STEPS_MS, (8, 8, 8, 8, 6, 4, 3, 3, 1, 1))[0]
-        if self.chance.random() < 0.06:
-            self.now += 150_000
-            return [SweepSilent(), SweepRunLimit()], self.now
         drafts: list[Draft] = []
         seen: set[Any] = set()
         length = self.chance.choice((1, 2, 3, 6, 10))
@@ -185,7 +193,7 @@ class Writer:
         worker = self._pick((5, unit.holder), (1, self._worker())) or self._worker()
         version = self._pick((5, unit.handed_version), (1, unit.version), (1, 2))
         cause = self.chance.choice((Cause.CONNECTION_LOST, Cause.ANSWER_LOST))
-        return ReturnByName(unit.plan, unit.task_id, version, worker, cause)
+        return ReturnByName(unit.plan, unit.task_id, version, worker, cause, self._pick((6, 1), (1, 2)))
 
     def _reconcile(self) -> Draft:
         worker = self._worker()
@@ -303,5 +311,6 @@ def _marks(draft: Draft | None) -> set[Any]:
 def addressed(draft: Draft, work_of: dict[tuple[str, str], int]) -> Ask:
     """The ask for one store, whose units have these numbers."""
     if isinstance(draft, ReturnByName):
-        return Return(work_of.get((draft.plan, draft.task_id), -1), draft.version, draft.worker, draft.cause)
+        work = work_of.get((draft.plan, draft.task_id), -1)
+        return Return(work, draft.version, draft.worker, draft.cause, draft.delivery)
     return draft

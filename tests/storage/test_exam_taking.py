@@ -125,7 +125,8 @@ async def test_a_claim_with_a_key_is_replayed(desk: Desk) -> None:
     await desk.hire(ANN, BEN)
     await desk.plan("p", task("T-1"), task("T-2"))
     first = await desk.take_one(ANN, "p", key=b"k" * 32)
-    assert await desk.take_one(ANN, "p", key=b"k" * 32) == first
+    again = await desk.take_one(ANN, "p", key=b"k" * 32)
+    assert (again.work, again.version) == (first.work, first.version)
     assert (await desk.take_one(BEN, "p", key=b"k" * 32)).task_id == "T-2"
     await desk.complete(ANN, first)
     assert (await desk.take(ANN, "p", key=b"k" * 32)).tasks == ()
@@ -243,6 +244,17 @@ async def test_a_lost_lease_is_fenced(desk: Desk) -> None:
     new = await desk.take_one(BEN, "p")
     assert await desk.settle(ANN, old, Move.COMPLETE) == Conflict("a", 2, 4, State.HELD)
     assert (await desk.complete(BEN, new)).state is State.DONE
+
+
+async def test_a_delivery_that_was_repeated_is_not_given_back(desk: Desk) -> None:
+    """If a claim was repeated and answered again, losing its first answer returns nothing; losing its last does."""
+    await desk.hire(ANN)
+    await desk.plan("p", task("a"))
+    first = await desk.take_one(ANN, "p", key=b"k" * 32)
+    again = await desk.take_one(ANN, "p", key=b"k" * 32)
+    assert (again.version, first.delivery, again.delivery) == (first.version, 1, 2)
+    assert not await desk.ask(Return(first.work, first.version, ANN, Cause.CONNECTION_LOST, first.delivery))
+    assert await desk.ask(Return(again.work, again.version, ANN, Cause.CONNECTION_LOST, again.delivery))
 
 
 async def test_the_shared_token_settles_by_version(desk: Desk) -> None:

@@ -168,6 +168,22 @@ async def test_time_in_which_the_hall_could_not_hear_does_not_count(desk: Desk) 
     assert (await desk.ask(SweepSilent())).changed == 1
 
 
+async def test_a_sweep_before_the_pulse_judges_nobody(desk: Desk) -> None:
+    """A sweep that is the first thing after an outage knows by the age of the pulse that nobody could be heard."""
+    await desk.hire(ANN)
+    await desk.plan("p", task("a", policy=Policy(run_limit_ms=1_000)))
+    await desk.ask(Beat())
+    await desk.take_one(ANN, "p")
+    desk.now += HOUR_MS
+    for sweep in (SweepSilent(), SweepSilent(orphans=False), SweepRunLimit()):
+        assert (await desk.ask(sweep)).changed == 0
+    assert not (await desk.worker(ANN)).offline
+    assert (await desk.ask(Beat())).deaf
+    assert (await desk.ask(SweepSilent())).changed == 0
+    await beat_for(desk, desk.terms.visibility_timeout_ms + desk.terms.slack_ms + 10)
+    assert (await desk.ask(SweepSilent())).changed == 1
+
+
 async def test_a_unit_abandoned_too_often_fails(desk: Desk) -> None:
     """Leases that ran out count, at the limit the task fails with that reason; an answer counts from zero again."""
     await desk.hire(ANN)

@@ -57,7 +57,8 @@ SHARED_INDEXES = {
     "find_version_floor": set[str](),
     "close_edges": set[str](),
     "find_takers": set[str](),
-    "find_keyed": BY_ID,
+    "deliver_again": BY_ID,
+    "find_deliveries": set[str](),
     "find_holds": {"work_holder"},
     "find_overrun": {"work_run_until"},
     "find_retries": {"work_retry_at"},
@@ -67,7 +68,7 @@ SHARED_INDEXES = {
     "beat": {"work_run_until", "work_retry_at"},
 }
 """Which indexes of `work` a statement may use."""
-SORTS_FEW = {"find_holds", "find_keyed", "lock_units", "lock_pulses"}
+SORTS_FEW = {"find_holds", "lock_units", "lock_pulses"}
 
 
 def parameters_of(statement: Prepared) -> str:

@@ -83,6 +83,11 @@ class Conflict:
     finished_by_self: bool | None = None  # None unless it is finished
 
 
+def place(unit: Unit) -> tuple[int, int, int]:
+    """Where the unit stands in the order in which ready units are taken."""
+    return (unit.priority, unit.seq, unit.id)
+
+
 def cut_reason(reason: str) -> str:
     """A reason within the limit; a longer one is cut with a marker, since a failure must always be reportable."""
     if len(reason) <= REASON_CHARACTERS_MAX:

@@ -31,7 +31,7 @@ class HandBack:
     def lost(self, tasks: Iterable[TaskView], worker: str, *, repeatable: bool) -> None:
         """The answer that handed these over certainly did not arrive."""
         for task in tasks:
-            ask = Return(task.work, task.version, worker, Cause.CONNECTION_LOST)
+            ask = Return(task.work, task.version, worker, Cause.CONNECTION_LOST, task.delivery)
             if repeatable:
                 name = (task.work, task.version)
                 handle = self._loop.call_later(REPEAT_WAIT_SECONDS, self._waited, name)

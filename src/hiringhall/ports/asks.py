@@ -29,6 +29,7 @@ class TaskView:
     priority: int
     detail: str  # the inside of a JSON object
     traceparent: str | None = None  # of the request that applied the plan; told at a hand-over only
+    delivery: int = 1  # how often this hand-over was sent, since its claim was repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,16 @@ class Settle:
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Give back a hand-over whose answer did not arrive. Outcome: True if it was still held so."""
+    """Give back a hand-over whose answer did not arrive. Outcome: True if it was still held so.
+
+    If the claim was repeated and its answer sent again, the earlier `delivery` is no longer the one to give back.
+    """
 
     work: int
     version: int
     worker: str
     cause: Cause
+    delivery: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ class HandOver:
     cause: Cause
     at: int
     key: bytes | None = None
+    deliveries: int = 1
     gone_at: int | None = None
 
 

@@ -85,6 +85,9 @@ def give_back(hall: Hall, ask: Return) -> bool:
     task = hall.tasks.get(ask.work)
     if task is None or not work.may_settle(task.unit, ask.worker, ask.version, any_holder=False):
         return False
+    hand_over = hall.hand_overs[ask.worker, task.unit.task_id, task.unit.handed_version]
+    if hand_over.deliveries != ask.delivery:
+        return False
     hall.take_back(task.unit, ask.cause)
     return True
 

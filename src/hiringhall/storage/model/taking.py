@@ -49,11 +49,7 @@ def _told(hall: Hall, task: Task) -> TaskView:
 def _ready(hall: Hall, lanes: tuple[str, ...]) -> list[Task]:
     """What can be taken from some lanes: by priority, then plan order."""
     tasks = (task for plan in open_lanes(hall, lanes) for task in plan.tasks.values())
-    return sorted((task for task in tasks if task.unit.state is State.READY), key=_place)
-
-
-def _place(task: Task) -> tuple[int, int, int]:
-    return (task.unit.priority, task.unit.seq, task.unit.id)
+    return sorted((task for task in tasks if task.unit.state is State.READY), key=lambda task: work.place(task.unit))
 
 
 def open_lanes(hall: Hall, keys: tuple[str, ...]) -> list[Plan]:
@@ -65,13 +61,13 @@ def _replay(hall: Hall, ask: Take) -> tuple[TaskView, ...]:
     """What the worker was handed under the same idempotency key and still holds so."""
     if ask.key is None:
         return ()
-    found = [
-        hall.tasks[hand_over.work]
-        for (worker, _, version), hand_over in hall.hand_overs.items()
-        if worker == ask.worker
-        and hand_over.key == ask.key
-        and hand_over.work in hall.tasks
-        and hall.tasks[hand_over.work].unit.holder == worker
-        and hall.tasks[hand_over.work].unit.handed_version == version
-    ]
-    return tuple(_told(hall, task) for task in sorted(found, key=_place))
+    found = []
+    for (worker, _, version), hand_over in hall.hand_overs.items():
+        task = hall.tasks.get(hand_over.work)
+        if worker != ask.worker or hand_over.key != ask.key or task is None:
+            continue
+        if task.unit.holder == worker and task.unit.handed_version == version:
+            hand_over.deliveries += 1
+            found.append((task, hand_over.deliveries))
+    found.sort(key=lambda each: work.place(each[0].unit))
+    return tuple(replace(_told(hall, task), delivery=delivery) for task, delivery in found)

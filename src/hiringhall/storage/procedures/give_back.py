@@ -22,11 +22,14 @@ def take_back(changes: Changes, unit: Unit, cause: Cause) -> None:
 def give_back(context: Context, asks: Sequence[Return]) -> Procedure:
     """Return hand-overs whose answers did not arrive, as far as they are still held so."""
     units = yield from lock_units(ask.work for ask in asks)
+    rows = (yield Fetch("find_deliveries", {"ids": sorted(units)})) if units else []
+    deliveries = {(row[0], row[1], row[2]): row[3] for row in rows}
     changes = Changes()
     outcomes = []
     for ask in asks:
         unit = units.get(ask.work)
-        still_held = unit is not None and work.may_settle(unit, ask.worker, ask.version, any_holder=False)
+        latest = unit is not None and deliveries.get((ask.work, ask.worker, unit.handed_version)) == ask.delivery
+        still_held = unit is not None and latest and work.may_settle(unit, ask.worker, ask.version, any_holder=False)
         if unit is not None and still_held:
             take_back(changes, unit, ask.cause)
         outcomes.append(still_held)

@@ -11,7 +11,7 @@ from hiringhall.domain.names import unit_path
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import Take, Taken, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
-from hiringhall.storage.procedures.units import label, unit_from, view_of, write_tally
+from hiringhall.storage.procedures.units import label, lock_units, unit_from, view_of, write_tally
 
 
 def take(context: Context, asks: Sequence[Take]) -> Procedure:
@@ -58,14 +58,18 @@ def replay(asks: Sequence[Take]) -> Generator[Step, list[Row], dict[int, tuple[T
     """By identity of the ask, what asks with a key were handed before, as far as their workers still hold it so."""
     found: dict[int, tuple[TaskView, ...]] = {}
     for ask in asks:
-        if ask.key is not None:
-            rows = yield Fetch("find_keyed", {"key": ask.key, "worker": ask.worker})
-            if rows:
-                units = [unit_from(row) for row in rows]
-                traces = yield from _traces(units)
-                found[id(ask)] = tuple(
-                    view_of(unit, row[20], traces.get(unit.lane)) for unit, row in zip(units, rows, strict=True)
-                )
+        if ask.key is None:
+            continue
+        rows = yield Fetch("deliver_again", {"key": ask.key, "worker": ask.worker})
+        deliveries = {row[0]: row[1] for row in rows}
+        details: dict[int, str] = {}
+        units = yield from lock_units(deliveries, details)
+        traces = yield from _traces(units.values())
+        if units:
+            found[id(ask)] = tuple(
+                view_of(unit, details[unit.id], traces.get(unit.lane), deliveries[unit.id])
+                for unit in sorted(units.values(), key=work.place)
+            )
     return found
 
 
@@ -97,11 +101,7 @@ def _share(ask: Take, heads: dict[str, deque[Unit]]) -> list[Unit]:
         queues = [heads[lane] for lane in ask.lanes if heads[lane]]
         if not queues:
             break
-        first = (
-            queues[0]
-            if len(queues) == 1
-            else min(queues, key=lambda queue: (queue[0].priority, queue[0].seq, queue[0].id))
-        )
+        first = queues[0] if len(queues) == 1 else min(queues, key=lambda queue: work.place(queue[0]))
         share.append(first.popleft())
     return share
 

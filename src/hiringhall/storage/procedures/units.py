@@ -60,11 +60,10 @@ def unit_from(row: Row) -> Unit:
     return Unit(*members)
 
 
-def view_of(unit: Unit, detail: str, traceparent: str | None = None) -> TaskView:
+def view_of(unit: Unit, detail: str, traceparent: str | None = None, delivery: int = 1) -> TaskView:
     """The unit as the wire shows it."""
-    return TaskView(
-        unit.id, unit.plan, unit.task_id, unit.state, unit.started, unit.version, unit.priority, detail, traceparent
-    )
+    shown = (unit.id, unit.plan, unit.task_id, unit.state, unit.started, unit.version, unit.priority)
+    return TaskView(*shown, detail, traceparent, delivery)
 
 
 def label(unit: Unit) -> str:

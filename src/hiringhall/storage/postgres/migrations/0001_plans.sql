@@ -111,6 +111,7 @@ CREATE TABLE hand_over (
     cause text COLLATE "C" NOT NULL,
     at bigint NOT NULL,
     key bytea,
+    deliveries bigint NOT NULL DEFAULT 1,
     gone_at bigint,
     PRIMARY KEY (task_id, worker, version)
 );

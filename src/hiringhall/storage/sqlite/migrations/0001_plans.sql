@@ -90,6 +90,7 @@ CREATE TABLE hand_over (
     cause TEXT NOT NULL,
     at INTEGER NOT NULL,
     key BLOB,
+    deliveries INTEGER NOT NULL DEFAULT 1,
     gone_at INTEGER,
     PRIMARY KEY (task_id, worker, version)
 ) WITHOUT ROWID;
