@@ -20,7 +20,7 @@ ANSWERED_WITHIN_SECONDS = 15.0
 
 
 def test_a_silent_database_is_noticed_and_forgiven(postgres_url: str, tmp_path: Path, start_hall: StartHall) -> None:
-    """Every call is answered with 503 in bounded time, and when the database can be reached again all goes on."""
+    """Every call is answered with 503 in bounded time, all goes on when the silence is over, and the end waits for nobody."""
     with SilentWire(postgres_url) as wire:
         hall = start_hall(Database("postgres", tmp_path / "data", wire.url), HALL_VISIBILITY_TIMEOUT=2)
         with HallClient(hall.url) as client:
@@ -61,4 +61,8 @@ def test_a_silent_database_is_noticed_and_forgiven(postgres_url: str, tmp_path: 
             assert client.task(PLAN, held["id"])["state"] == "done", client.history(PLAN, held["id"])
             assert worker.claim(PLAN, wait=10) is not None
             assert time.monotonic() - again < 30
-        assert hall.stop() == 0
+            with connect(hall.url) as waiting:
+                wire.fall_silent()
+                waiting.sendall(claim_bytes(worker.id, PLAN, 0))
+                until(lambda: client.call("GET", "/health").status_code == 503, waiting_for="the silence to be noticed")
+                assert hall.stop(within_seconds=10) == 0

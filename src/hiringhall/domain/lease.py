@@ -114,6 +114,14 @@ def was_deaf(pulse_at: int, now: int, terms: Terms) -> bool:
     return pulse_at < now - terms.deaf_after_ms or pulse_at > now
 
 
+def hears_since(heard_since: int, pulse_at: int, now: int, terms: Terms) -> int:
+    """Since when the hall can hear, as a sweep sees it that may come before the first pulse after an outage.
+
+    A hall that never had a pulse has missed nothing.
+    """
+    return now if pulse_at and pulse_at < now - terms.deaf_after_ms else heard_since
+
+
 def is_offline(pulse: Pulse, heard_since: int, now: int, terms: Terms) -> bool:
     """Whether the worker has been silent for too long, slack included."""
     silent_since = max(pulse.last_seen, heard_since)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hiringhall.domain import work
-from hiringhall.domain.lease import Cause, ended_by, is_offline, may_be_silent, may_overrun, was_deaf
+from hiringhall.domain.lease import Cause, ended_by, hears_since, is_offline, may_be_silent, may_overrun, was_deaf
 from hiringhall.domain.lifecycle import SATISFIED
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import (
@@ -46,7 +46,7 @@ def sweep_silent(hall: Hall, ask: SweepSilent) -> Swept:
     units = [unit for unit in hall.units() if unit.holder in silent or (ask.orphans and unit.holder not in online)]
     swept = _take_back(hall, units)
     for worker in hall.workers.values():
-        worker.offline = worker.offline or is_offline(worker.pulse, hall.heard_since, hall.now, hall.terms)
+        worker.offline = worker.offline or is_offline(worker.pulse, _heard_since(hall), hall.now, hall.terms)
     return swept
 
 
@@ -73,7 +73,11 @@ def _ended_by(hall: Hall, unit: Unit) -> Cause | None:
     assert unit.handed_at is not None
     worker = hall.workers.get(unit.holder)
     pulse = None if worker is None else worker.pulse
-    return ended_by(pulse, unit.handed_at, unit.run_until, hall.heard_since, hall.now, hall.terms)
+    return ended_by(pulse, unit.handed_at, unit.run_until, _heard_since(hall), hall.now, hall.terms)
+
+
+def _heard_since(hall: Hall) -> int:
+    return hears_since(hall.heard_since, hall.pulse_at, hall.now, hall.terms)
 
 
 def sweep_retries(hall: Hall, ask: SweepRetries) -> Swept:

@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from hiringhall.domain import work
-from hiringhall.domain.lease import Pulse, ended_by, is_offline, may_be_silent, may_overrun
+from hiringhall.domain.lease import Pulse, ended_by, hears_since, is_offline, may_be_silent, may_overrun
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import Beat, Beaten, FoldTallies, SweepRetries, SweepRunLimit, SweepSilent, Swept
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
@@ -40,7 +40,7 @@ def sweep_silent(context: Context, asks: Sequence[SweepSilent]) -> Procedure:
     """Take back what silent workers hold. Starts from their pulses and reads their holds by index."""
     outcomes = []
     for ask in asks:
-        heard_since = yield from _heard_since()
+        heard_since = yield from _heard_since(context)
         terms = context.terms
         rows = yield Fetch("find_silent", {"before": context.now - terms.silent_after_ms, "limit": ask.limit})
         pulses = {row[0]: pulse_from(row[1], row[2], row[3]) for row in rows}
@@ -82,7 +82,7 @@ def sweep_run_limit(context: Context, asks: Sequence[SweepRunLimit]) -> Procedur
     """Take back what was held past its run limit, however alive the holder is."""
     outcomes = []
     for ask in asks:
-        heard_since = yield from _heard_since()
+        heard_since = yield from _heard_since(context)
         rows = yield Fetch("find_overrun", {"before": context.now - context.terms.overrun_after_ms, "limit": ask.limit})
         changed = yield from _judge(context, [row[0] for row in rows], heard_since)
         outcomes.append(Swept(changed, len(rows) == ask.limit and changed > 0))
@@ -124,6 +124,7 @@ def fold_tallies(_: Context, asks: Sequence[FoldTallies]) -> Procedure:
     return outcomes
 
 
-def _heard_since() -> Generator[Step, list[Row], int]:
+def _heard_since(context: Context) -> Generator[Step, list[Row], int]:
     rows = yield Fetch("find_heard_since")
-    return int(rows[0][0])
+    heard_since, pulse_at = rows[0]
+    return hears_since(heard_since, pulse_at, context.now, context.terms)

@@ -1,2 +1,2 @@
--- Since when the hall has been able to hear.
-SELECT heard_since FROM hall WHERE only_row = 1
+-- Since when the hall has been able to hear, and when it last found that it can.
+SELECT heard_since, pulse_at FROM hall WHERE only_row = 1
