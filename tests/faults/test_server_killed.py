@@ -15,7 +15,7 @@ from tests.postgres_server import PostgresServer
 from tests.waiting import until
 
 PLAN = "P"
-TASKS_PER_ROUND = 250
+TASKS_PER_ROUND = 300
 
 
 def test_acknowledged_moves_survive_a_killed_server(
@@ -25,9 +25,9 @@ def test_acknowledged_moves_survive_a_killed_server(
     hall = start_hall(database, HALL_VISIBILITY_TIMEOUT=2)
     dice = random.Random(7)
     with HallClient(hall.url) as client:
-        client.apply(PLAN, *mesh(TASKS_PER_ROUND * (fault_rounds + 1)))
         load = Load([hall.url], PLAN).start()
-        for _ in range(fault_rounds):
+        for number in range(fault_rounds):
+            client.apply(PLAN, *mesh(TASKS_PER_ROUND, prefix=f"R{number}-"))
             enough = load.done + dice.randint(50, 200)
             until(lambda: load.done >= enough, within_seconds=60, waiting_for="the load")  # noqa: B023
             hall.kill()
@@ -52,9 +52,9 @@ def test_acknowledged_moves_survive_a_crashing_database(
     hall = start_hall(Database("postgres", tmp_path / "data", own_postgres.url), HALL_VISIBILITY_TIMEOUT=2)
     dice = random.Random(7)
     with HallClient(hall.url) as client:
-        client.apply(PLAN, *mesh(TASKS_PER_ROUND * (fault_rounds + 1)))
         load = Load([hall.url], PLAN).start()
         for number in range(fault_rounds):
+            client.apply(PLAN, *mesh(TASKS_PER_ROUND, prefix=f"R{number}-"))
             enough = load.done + dice.randint(50, 200)
             until(lambda: load.done >= enough, within_seconds=60, waiting_for="the load")  # noqa: B023
             with connect(hall.url) as parked:
