@@ -20,7 +20,7 @@ ANSWERED_WITHIN_SECONDS = 15.0
 
 
 def test_a_silent_database_is_noticed_and_forgiven(postgres_url: str, tmp_path: Path, start_hall: StartHall) -> None:
-    """Every call is answered with 503 in bounded time, all goes on when the silence is over, and the end waits for nobody."""
+    """Every call is answered in bounded time, nobody loses work, all goes on after the silence, the end waits not."""
     with SilentWire(postgres_url) as wire:
         hall = start_hall(Database("postgres", tmp_path / "data", wire.url), HALL_VISIBILITY_TIMEOUT=2)
         with HallClient(hall.url) as client:
