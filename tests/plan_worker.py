@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -76,6 +77,16 @@ class PlanWorkerProcess:
     def logged(self) -> str:
         """What the worker wrote."""
         return self.log.read_text(errors="replace")
+
+    @property
+    def worker_id(self) -> str | None:
+        """The id that it was registered under last; None before."""
+        found = re.findall(r"registered as (\S+)", self.logged)
+        return found[-1] if found else None
+
+    def may_end(self, task_id: str) -> bool:
+        """Whether the handler of a task was let end."""
+        return (self.folder / f"{task_id}.go").exists()
 
     def until_started(self, task_id: str) -> None:
         """Return when the handler works on a task."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from pathlib import Path
 
 from tests.conftest import StartHall
@@ -45,9 +46,10 @@ class Crew:
                 PlanWorkerProcess(self._url, self._plan, self._folder, name=name, heartbeat_seconds=0.3, concurrency=2)
             )
 
-    def kill(self, dice: random.Random) -> None:
-        """Kill any one of them."""
-        self.workers.pop(dice.randrange(len(self.workers))).kill()
+    def kill(self, victim: PlanWorkerProcess) -> None:
+        """Kill one of them."""
+        self.workers.remove(victim)
+        victim.kill()
 
 
 def test_work_of_killed_workers_is_done_by_others(
@@ -56,32 +58,45 @@ def test_work_of_killed_workers_is_done_by_others(
     """Whatever killed workers held is handed over again for a true cause, is counted as abandoned, and gets done."""
     hall = start_hall(database, HALL_VISIBILITY_TIMEOUT=1, HALL_HEARTBEAT_DELAY=0.5)
     dice = random.Random(3)
-    task_ids = [f"T-{number}" for number in range(4 * WORKERS)]
-    with HallClient(hall.url) as client:
-        client.apply(PLAN, *task_ids, max_abandoned=1000)
-        with Crew(hall.url, tmp_path / "work", PLAN, WORKERS) as crew:
-            for _ in range(fault_rounds):
-                until(lambda: client.counts(PLAN)["held"] == 2 * WORKERS, within_seconds=30, waiting_for="busy workers")
-                for task_id in dice.sample(task_ids, 2):
-                    crew.workers[0].let_end(task_id)
-                crew.kill(dice)
-                crew.fill()
-                task_ids += [f"{task_id}-again" for task_id in dice.sample(task_ids, 4)]
-                client.apply(PLAN, *dict.fromkeys(task_ids), max_abandoned=1000)
-            crew.workers[0].let_end()
-            until(lambda: client.is_finished(PLAN), within_seconds=60, waiting_for="the plan to finish")
-        causes = set()
-        returned = 0
+    abandoned: Counter[str] = Counter()
+    victims = set()
+    with HallClient(hall.url) as client, Crew(hall.url, tmp_path / "work", PLAN, WORKERS) as crew:
+        for number in range(fault_rounds):
+            client.apply(PLAN, *(f"R{number}-{task}" for task in range(2 * WORKERS)), max_abandoned=1000)
+            victim = dice.choice(crew.workers)
+            held = until(
+                lambda: held_by(client, victim),  # noqa: B023
+                within_seconds=30,
+                waiting_for="the victim to work",
+            )
+            victims.add(victim.worker_id)
+            crew.kill(victim)
+            abandoned.update(held)
+            for task_id in dice.sample(sorted(client.tasks(PLAN)), WORKERS):
+                victim.let_end(task_id)
+            crew.fill()
+        crew.workers[0].let_end()
+        until(lambda: client.is_finished(PLAN), within_seconds=60, waiting_for="the plan to finish")
         for task_id in client.tasks(PLAN):
             lines = client.history(PLAN, task_id)
             moves = [line["move"] for line in lines]
             assert moves.count("complete") == 1, lines
             assert moves[-1] == "complete", lines
             assert moves.count("hold") == moves.count("release") + 1, lines
-            causes |= {line["cause"] for line in lines if line["move"] == "release"}
-            returned += moves.count("release")
-        assert causes <= ABANDONED_CAUSES, causes
-        assert fault_rounds <= returned <= 2 * fault_rounds
+            returns = [line for line in lines if line["move"] == "release"]
+            assert len(returns) >= abandoned[task_id], lines
+            assert {line["cause"] for line in returns} <= ABANDONED_CAUSES, lines
+            assert {line["worker_id"] for line in returns} <= victims, lines
+    assert abandoned.total() >= fault_rounds
+
+
+def held_by(client: HallClient, worker: PlanWorkerProcess) -> list[str]:
+    """What a worker holds whose handler has no leave to end."""
+    return [
+        task_id
+        for task_id, task in client.tasks(PLAN).items()
+        if task["worker_id"] == worker.worker_id and task["state"] == "held" and not worker.may_end(task_id)
+    ]
 
 
 def test_a_task_that_kills_its_workers_fails_for_good(
@@ -99,7 +114,7 @@ def test_a_task_that_kills_its_workers_fails_for_good(
                     waiting_for="a worker to take the task",
                 )
                 version = client.task(PLAN, "poison")["version"]
-                crew.kill(random.Random(1))
+                crew.kill(crew.workers[0])
                 until(
                     lambda: client.task(PLAN, "poison")["version"] > version,  # noqa: B023
                     within_seconds=30,
