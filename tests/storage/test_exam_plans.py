@@ -70,6 +70,26 @@ async def test_states_of_a_file_are_honoured(desk: Desk) -> None:
     assert [line.state for line in await desk.history("p", "done")] == ["done"]
 
 
+async def test_a_waiting_task_names_the_failed_one_above_it(desk: Desk) -> None:
+    """What waits tells the failed task for which it waits, however far above; of several the first by name."""
+    failed = State.FAILED
+    await desk.plan(
+        "p",
+        task("z", state=failed),
+        task("m", state=failed),
+        task("free"),
+        task("1", "z"),
+        task("2", "1", "free"),
+        task("3", "2", "m"),
+        task("4", "3", "1"),
+        task("5", "free"),
+    )
+    rows = await desk.read(ListTasks("p"))
+    assert {row.view.task_id: row.blocked_by for row in rows if row.view.state is State.WAITING} == {
+        "1": "z", "2": "z", "3": "m", "4": "m", "5": None,
+    }  # fmt: skip
+
+
 async def test_a_changed_file_changes_pending_tasks(desk: Desk) -> None:
     """A changed file adds and updates PENDING tasks; their versions rise, their dependencies are counted anew."""
     await desk.plan("p", task("a"), task("b", "a"), task("c"))

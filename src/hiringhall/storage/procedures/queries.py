@@ -117,9 +117,7 @@ def known_tasks(_: Context, query: KnownTasks) -> Procedure:
 
 
 def _task_rows(rows: list[Row]) -> Generator[Step, list[Row], list[TaskRow]]:
-    waiting = sorted(row[0] for row in rows if row[4] == State.WAITING.value)
-    blockers = (yield Fetch("find_blockers", {"ids": waiting})) if waiting else []
-    culprits: dict[int, str] = {row[0]: row[1] for row in blockers}
+    culprits = yield from _culprits(rows)
     found = []
     for row in rows:
         unit = unit_from(row)
@@ -138,6 +136,32 @@ def _task_rows(rows: list[Row]) -> Generator[Step, list[Row], list[TaskRow]]:
                 row[21],
             )
         )
+    return found
+
+
+def _culprits(rows: list[Row]) -> Generator[Step, list[Row], dict[int, str]]:
+    """For each waiting unit the failed task for which it waits, by name the first if there are several.
+
+    Every open edge above the units is looked at once, and none at all in a plan in which nothing failed.
+    """
+    waiting = [(row[0], row[1]) for row in rows if row[4] == State.WAITING.value]
+    sums = (yield Fetch("count_lanes", {"lanes": sorted({lane for _, lane in waiting})})) if waiting else []
+    lanes = {lane for lane, state, n in sums if state == State.FAILED.value and n}
+    ids = sorted(id_ for id_, lane in waiting if lane in lanes)
+    edges = (yield Fetch("find_edges_above", {"ids": ids})) if ids else []
+    below: dict[int, list[int]] = {}
+    failed: set[tuple[str, int]] = set()
+    for dependency, dependent, name in edges:
+        below.setdefault(dependency, []).append(dependent)
+        if name is not None:
+            failed.add((name, dependency))
+    found: dict[int, str] = {}
+    for name, culprit in sorted(failed):
+        reached = [culprit]
+        for each in reached:  # grows while it is walked
+            fresh = [dependent for dependent in below.get(each, ()) if dependent not in found]
+            found.update((dependent, name) for dependent in fresh)
+            reached += fresh
     return found
 
 
