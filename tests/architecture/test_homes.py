@@ -18,6 +18,8 @@ HOMES_OF_DATABASES = ("storage/", "wakeups/", "bootstrap.py", "config.py", "cli/
 HOMES: dict[str, tuple[str, ...]] = {
     "sleep": (
         "sdks/python/tests/",  # handlers that keep a worker busy
+        "tests/faults/load.py",  # workers that wait before they try again
+        "tests/faults/proxy.py",  # answers that come late
         "src/hiringhall/sweepers/",
         "src/hiringhall/storage/postgres/",
         "src/hiringhall/wakeups/postgres.py",
