@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from hiringhall.domain.lease import Cause
 from hiringhall.operations.recheck import Recheck
 from hiringhall.ports.asks import DirectWorker, PausePlan, RemoveWorker, Return, Take
@@ -153,6 +155,50 @@ async def test_a_lost_answer_to_a_claim_with_a_key_waits_for_the_repeat() -> Non
         assert not made.hall.hand_back._waiting
         other = (await made.claim("w", headers={"Idempotency-Key": "k2"}).json())["task"]
         assert other["id"] == "T2"
+
+
+async def test_a_repeated_claim_may_be_lost_too() -> None:
+    """If the answer to the repetition is lost as well, it is given back once, counted from the last loss."""
+    async with office() as made:
+        await made.apply("T1")
+        headers = {"Idempotency-Key": "k1"}
+        first = made.claim("w", headers=headers)
+        await first.reply()
+        assert first.lost is not None
+        first.lost()
+        ((_, earlier),) = made.hall.hand_back._waiting.values()
+        made.store.hold_up()
+        again = made.claim("w", headers=headers)
+        await until_async(lambda: _true(len(made.store.asked(Take)) == 2))
+        again.hang_up()
+        made.store.go_on()
+        await made.hall.coalescer.idle()
+        ((ask, _),) = made.hall.hand_back._waiting.values()
+        assert ask.delivery == 2
+        assert earlier.cancelled()
+
+
+async def test_whoever_does_not_wait_needs_no_ring() -> None:
+    """A claim that does not wait finds what became ready unrung, although the lane was seen drained before."""
+    async with office() as made:
+        assert (await made.claim("w", wait=0).reply()).status == 204
+        await made.store.commit([plan_of("T1")])
+        assert (await made.claim("w", wait=0).json())["task"]["id"] == "T1"
+
+
+async def test_a_hand_over_that_cannot_be_given_back_is_told() -> None:
+    """What goes wrong where no caller waits is not passed over in silence."""
+    async with office() as made:
+        told: list[str] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+        await made.apply("T1")
+        claim = made.claim("w")
+        await claim.reply()
+        made.store.bad = lambda ask: isinstance(ask, Return)
+        assert claim.lost is not None
+        claim.lost()
+        await made.hall.coalescer.idle()
+        assert told == ["a hand-over could not be given back"]
 
 
 async def test_a_waiter_that_leaves_the_line_is_not_rung() -> None:

@@ -88,7 +88,9 @@ class Claim:
             self._claimant.nothing()
             return
         self._ends_at = now + self._hold
-        if self._key is None and (self._quiet or self._lane.drained):
+        # Whoever does not wait has to look, unless others wait there: the re-check notices a lost ring for them alone.
+        known_drained = self._lane.drained and (self._hold > 0 or self._lane.waiting > 0)
+        if self._key is None and (self._quiet or known_drained):
             self._park()
         else:
             self._look()

@@ -34,6 +34,7 @@ class HandBack:
             ask = Return(task.work, task.version, worker, Cause.CONNECTION_LOST, task.delivery)
             if repeatable:
                 name = (task.work, task.version)
+                self._forget(name)  # the answer to a repetition may be lost too
                 handle = self._loop.call_later(REPEAT_WAIT_SECONDS, self._waited, name)
                 self._waiting[name] = (ask, handle)
             else:
@@ -42,9 +43,12 @@ class HandBack:
     def answered(self, tasks: Iterable[TaskView]) -> None:
         """A repeated claim is answered with the same hand-overs: they are not given back."""
         for task in tasks:
-            found = self._waiting.pop((task.work, task.version), None)
-            if found is not None:
-                found[1].cancel()
+            self._forget((task.work, task.version))
+
+    def _forget(self, name: tuple[int, int]) -> None:
+        found = self._waiting.pop(name, None)
+        if found is not None:
+            found[1].cancel()
 
     def _waited(self, name: tuple[int, int]) -> None:
         ask, _ = self._waiting.pop(name)
@@ -54,6 +58,9 @@ class HandBack:
         def done(outcome: Any) -> None:
             if isinstance(outcome, StoreUnavailable) and tries < TRIES_MAX:
                 self._loop.call_later(TRY_AGAIN_SECONDS, self._send, ask, tries + 1)
+            elif isinstance(outcome, Exception):
+                context = {"message": "a hand-over could not be given back", "exception": outcome}
+                self._loop.call_exception_handler(context)
             elif outcome is True:
                 self.returned += 1
 

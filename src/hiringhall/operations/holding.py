@@ -13,6 +13,7 @@ from hiringhall.domain.names import parse_holding
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import NEVER, Known
 from hiringhall.ports.asks import Reconcile
+from hiringhall.ports.store import StoreUnavailable
 
 APART_SECONDS_MIN: Final = 1.0
 
@@ -33,6 +34,9 @@ def holding(hall: Hall, known: Known, header: bytes, now: float) -> None:
     def compared(outcome: Any) -> None:
         if isinstance(outcome, Exception):
             known.clean_until = NEVER
+            if not isinstance(outcome, StoreUnavailable):
+                context = {"message": "what a worker holds could not be compared", "exception": outcome}
+                hall.loop.call_exception_handler(context)
             return
         known.clean_until = now + old_enough  # other processes may have handed it something since
         for work in [work for work, (name, at) in known.open.items() if name not in named and now - at > old_enough]:

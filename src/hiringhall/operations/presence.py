@@ -312,6 +312,9 @@ class Presence:
 
     def _written(self, chunk: list[Known], beats: list[float], outcome: Any) -> None:
         if not isinstance(outcome, StoreUnavailable):
+            if isinstance(outcome, Exception):
+                context = {"message": "signs of life could not be written down", "exception": outcome}
+                self._loop.call_exception_handler(context)
             return
         for known, beat_at in zip(chunk, beats, strict=True):
             known.beat_at = max(known.beat_at, beat_at)

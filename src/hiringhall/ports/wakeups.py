@@ -37,6 +37,10 @@ class Lane(Protocol):
         """The generation: it changes with every ring."""
 
     @property
+    def waiting(self) -> int:
+        """How many stand in line; as long as anybody does, a lost ring is noticed by the re-check."""
+
+    @property
     def drained(self) -> bool:
         """Whether the lane was seen with nothing ready and has not been rung since."""
 

@@ -34,7 +34,6 @@ class LocalLane:
 
     @property
     def waiting(self) -> int:
-        """How many stand in line."""
         return len(self._waiting)
 
     def mark_drained(self, rings: int) -> None:
