@@ -71,12 +71,12 @@ async def test_states_of_a_file_are_honoured(desk: Desk) -> None:
 
 
 async def test_a_waiting_task_names_the_failed_one_above_it(desk: Desk) -> None:
-    """What waits tells the failed task for which it waits, however far above; of several the first by name."""
+    """What waits, and only that, tells the failed task for which it waits, of several the first by name."""
     failed = State.FAILED
     await desk.plan(
         "p",
         task("z", state=failed),
-        task("m", state=failed),
+        task("m", "z", state=failed),
         task("free"),
         task("1", "z"),
         task("2", "1", "free"),
@@ -85,8 +85,8 @@ async def test_a_waiting_task_names_the_failed_one_above_it(desk: Desk) -> None:
         task("5", "free"),
     )
     rows = await desk.read(ListTasks("p"))
-    assert {row.view.task_id: row.blocked_by for row in rows if row.view.state is State.WAITING} == {
-        "1": "z", "2": "z", "3": "m", "4": "m", "5": None,
+    assert {row.view.task_id: row.blocked_by for row in rows} == {
+        "z": None, "m": None, "free": None, "1": "z", "2": "z", "3": "m", "4": "m", "5": None,
     }  # fmt: skip
 
 

@@ -162,7 +162,7 @@ def _culprits(rows: list[Row]) -> Generator[Step, list[Row], dict[int, str]]:
             fresh = [dependent for dependent in below.get(each, ()) if dependent not in found]
             found.update((dependent, name) for dependent in fresh)
             reached += fresh
-    return found
+    return {id_: found[id_] for id_ in ids if id_ in found}
 
 
 def read_history(_: Context, query: ReadHistory) -> Procedure:
