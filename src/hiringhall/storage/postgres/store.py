@@ -206,7 +206,8 @@ class PostgresStore:
             try:
                 alone = await self._guarded(link, [ask], now, attempt)
             except StoreUnavailable as error:
-                alone = Committed([error])
+                together.outcomes[place:] = [error] * (len(asks) - place)  # each would wait for a connection in vain
+                break
             _merge(together, [place], alone)
         return together
 

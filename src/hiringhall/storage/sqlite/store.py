@@ -120,7 +120,10 @@ class SqliteStore:
         together = Committed([])
         rings: dict[str, int] = {}
         for ask in asks:
-            alone = self._commit([ask], now)
+            try:
+                alone = self._commit([ask], now)
+            except StoreUnavailable as error:
+                alone = Committed([error])  # those before it are done, and their callers shall know
             together.outcomes += alone.outcomes
             for topic, count in alone.rings.items():
                 rings[topic] = rings.get(topic, 0) + count

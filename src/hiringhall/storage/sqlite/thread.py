@@ -18,6 +18,7 @@ class CallThread:
 
     def __init__(self, name: str) -> None:
         self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._stopped = False
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
@@ -25,9 +26,9 @@ class CallThread:
         """The result of `function`, called in the thread.
 
         Raises:
-            StoreUnavailable: the thread has ended.
+            StoreUnavailable: the thread was told to end.
         """
-        if not self._thread.is_alive():
+        if self._stopped:
             raise StoreUnavailable("the store is closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
@@ -45,6 +46,7 @@ class CallThread:
 
     async def stop(self) -> None:
         """Finish what was asked for and end."""
+        self._stopped = True
         self._calls.put(None)
         await asyncio.to_thread(self._thread.join)
 
