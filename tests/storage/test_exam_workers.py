@@ -344,6 +344,16 @@ async def test_hand_over_records_outlive_their_plan(desk: Desk) -> None:
     assert await first_version() == 2
 
 
+async def test_many_small_deleted_plans_are_forgotten_in_one_pass(desk: Desk) -> None:
+    """A pass deletes up to its limit of tasks, of however many deleted plans they are; the next goes on from there."""
+    for plan in "pqrs":
+        await desk.plan(plan, task("a"), task("b"))
+        await desk.ask(DeletePlan(plan))
+    assert (await desk.ask(Forget(limit=5))).changed == 5
+    assert (await desk.ask(Forget(limit=5))).changed == 3
+    assert (await desk.ask(Forget(limit=5))).changed == 0
+
+
 async def test_words_to_stop_are_forgotten(desk: Desk) -> None:
     """What a worker was told to stop is repeated for ten minutes at most."""
     await desk.hire(ANN)

@@ -133,16 +133,17 @@ def forget(hall: Hall, ask: Forget) -> Swept:
 
 
 def _purge(hall: Hall, limit: int) -> int:
-    """Drop some tasks of the deleted plan that is first in line."""
-    if not hall.doomed:
-        return 0
-    lane = min(hall.doomed)
-    purged, hall.doomed[lane] = hall.doomed[lane][:limit], hall.doomed[lane][limit:]
-    for task in purged:
-        hall.part_hand_overs(task.unit.id)
-    if not purged:
+    """Drop some tasks of deleted plans, those of the plan first that is first in line."""
+    left = limit
+    for lane in sorted(hall.doomed)[:limit]:
+        purged, hall.doomed[lane] = hall.doomed[lane][:left], hall.doomed[lane][left:]
+        for task in purged:
+            hall.part_hand_overs(task.unit.id)
+        if len(purged) == left:
+            return limit
+        left -= len(purged)
         del hall.doomed[lane]
-    return len(purged)
+    return limit - left
 
 
 def _retire_plans(hall: Hall, before: int) -> int:

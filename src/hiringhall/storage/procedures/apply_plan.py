@@ -38,9 +38,8 @@ def apply_plan(context: Context, asks: Sequence[Apply]) -> Procedure:
 
 def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied | Refused]:
     file = ask.file
-    yield Fetch(
-        "lock_lane", {"key": plan_lane(file.plan_id)}
-    )  # then look: while it waited the plan may have changed, or gone
+    yield Fetch("lock_lane", {"key": plan_lane(file.plan_id)})
+    # Looked for only now: while it waited the plan may have changed, or gone.
     existing = yield Fetch("find_plan_lane", {"plan": file.plan_id})
     names = {name for spec in file.tasks for name in (spec.task_id, *spec.dependencies)}
     known: dict[str, Known] = {}
@@ -58,23 +57,18 @@ def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied |
     if refused:
         return refused
     lane = existing[0][0] if existing else (yield Fetch("insert_lane", {"key": plan_lane(file.plan_id)}))[0][0]
-    renamed = not existing or json.loads(existing[0][2]) != file.name
+    renamed = not existing or json.loads(existing[0][1]) != file.name
     if fresh or changed or pruned or renamed:
         row = {"plan": file.plan_id, "name": json.dumps(file.name), "lane": lane, "now": context.now}
         yield Fetch("upsert_plan", {**row, "traceparent": ask.traceparent})
-    base = yield from _first_seq(file, lane) if existing else _zero()
+    base = (yield from _first_seq(file, lane)) if existing else 0
     positions = {spec.task_id: base + place for place, spec in enumerate(file.tasks)}
     yield from _insert(context, lane, file, fresh, known, positions)
     yield from _revise(context, changed, units, known, positions)
     if pruned:
-        yield from delete_tasks(context, [row[0] for row in pruned])
+        yield from _prune(context, [row[0] for row in pruned])
     unchanged = len(file.tasks) - len(fresh) - len(changed)
     return Applied(file.plan_id, len(fresh), len(changed), unchanged, len(pruned), not existing)
-
-
-def _zero() -> Generator[Step, list[Row], int]:
-    return 0
-    yield
 
 
 def _unknown_dependencies(file: PlanFile, known: dict[str, Known]) -> list[Problem]:
@@ -208,12 +202,17 @@ def _revise(
     yield from write(context, changes)
 
 
+def _prune(context: Context, ids: Sequence[int]) -> Generator[Step, list[Row], None]:
+    counts = yield Fetch("count_states", {"ids": sorted(ids)})
+    yield from delete_tasks(context, ids)
+    yield from write_tally({(lane, state): -n for lane, state, n in counts})
+
+
 def delete_tasks(context: Context, ids: Sequence[int]) -> Generator[Step, list[Row], None]:
-    """Delete tasks and what belongs to them.
+    """Delete tasks and what belongs to them, but for the counts of their lane.
 
     Their hand-over records stay for a while, so that late answers are understood.
     """
-    counts = yield Fetch("count_states", {"ids": sorted(ids)})
     rows = [{"work": id_} for id_ in sorted(ids)]
     for statement in (
         "delete_edges_at",
@@ -225,4 +224,3 @@ def delete_tasks(context: Context, ids: Sequence[int]) -> Generator[Step, list[R
     ):
         yield Many(statement, rows)
     yield Many("part_hand_overs", [{**row, "now": context.now} for row in rows])
-    yield from write_tally({(lane, state): -n for lane, state, n in counts})

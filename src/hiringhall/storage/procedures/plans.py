@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from hiringhall.domain.lifecycle import State
+from hiringhall.domain.lifecycle import SATISFIED, State
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane, topic_of_plan
 from hiringhall.ports.asks import DeletePlan, Forget, PausePlan, Swept, Unblock
@@ -69,7 +69,7 @@ def unblock(context: Context, asks: Sequence[Unblock]) -> Procedure:
         units = yield from lock_units(dependencies)
         changes = Changes()
         for unit in units.values():
-            if unit.state in (State.DONE, State.SKIPPED):
+            if unit.state in SATISFIED:
                 changes.note(label(unit), unit, None)
                 changes.satisfied.append(unit.id)
         yield from write(context, changes)
@@ -81,8 +81,7 @@ def forget(context: Context, asks: Sequence[Forget]) -> Procedure:
     """Delete the rows of deleted plans, old hand-over records, workers long offline, and plans past their keeping."""
     outcomes = []
     for ask in asks:
-        changed = yield from _purge(context, ask.limit)
-        more = changed >= ask.limit
+        changed, more = yield from _purge(context, ask.limit)
         if ask.keep_plans_ms is not None:
             changed += yield from _retire_plans(context, ask.keep_plans_ms, ask.limit)
         for statement, kept_ms in (
@@ -99,16 +98,20 @@ def forget(context: Context, asks: Sequence[Forget]) -> Procedure:
     return outcomes
 
 
-def _purge(context: Context, limit: int) -> Generator[Step, list[Row], int]:
-    doomed = yield Fetch("find_doomed")
-    for (lane,) in doomed[:1]:
-        rows = yield Fetch("find_tasks_of_lane", {"lane": lane, "limit": limit})
+def _purge(context: Context, limit: int) -> Generator[Step, list[Row], tuple[int, bool]]:
+    """Delete some tasks of deleted plans; return how many, and whether there may be more."""
+    doomed = yield Fetch("find_doomed", {"limit": limit})
+    left = limit
+    for (lane,) in doomed:
+        rows = yield Fetch("find_tasks_of_lane", {"lane": lane, "limit": left})
         if rows:
             yield from delete_tasks(context, [row[0] for row in rows])
-            return len(rows)
+        if len(rows) == left:
+            return limit, True
+        left -= len(rows)
         yield Many("delete_tallies", [{"lane": lane}])
         yield Many("spare_lane", [{"lane": lane}])
-    return 0
+    return limit - left, len(doomed) == limit
 
 
 def _retire_plans(context: Context, keep_ms: int, limit: int) -> Generator[Step, list[Row], int]:

@@ -1,2 +1,2 @@
 -- Lanes whose rows are to be deleted.
-SELECT lane FROM doomed ORDER BY lane LIMIT 10
+SELECT lane FROM doomed ORDER BY lane LIMIT :limit

@@ -1,2 +1,2 @@
--- The lane of a plan, and whether it is paused.
-SELECT l.id, l.paused, p.name FROM plan AS p JOIN lane AS l ON l.id = p.lane WHERE p.id = :plan
+-- The lane of a plan, and what the plan is called.
+SELECT lane, name FROM plan WHERE id = :plan

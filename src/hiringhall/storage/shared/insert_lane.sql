@@ -1,4 +1,3 @@
--- Make a lane, or lock the one that another replica is making.
+-- Make a lane. If another replica makes the same meanwhile, that is a conflict: the apply starts again and sees its plan.
 INSERT INTO lane (key) VALUES (:key)
-ON CONFLICT (key) DO UPDATE SET key = excluded.key
 RETURNING id
