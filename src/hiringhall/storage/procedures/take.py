@@ -63,7 +63,9 @@ def replay(asks: Sequence[Take]) -> Generator[Step, list[Row], dict[int, tuple[T
         rows = yield Fetch("deliver_again", {"key": ask.key, "worker": ask.worker})
         deliveries = {row[0]: row[1] for row in rows}
         details: dict[int, str] = {}
-        units = yield from lock_units(deliveries, details)
+        locked = yield from lock_units(deliveries, details)
+        # One may have been settled since its delivery was counted.
+        units = {id_: unit for id_, unit in locked.items() if unit.holder == ask.worker}
         traces = yield from _traces(units.values())
         if units:
             found[id(ask)] = tuple(
