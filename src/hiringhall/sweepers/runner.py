@@ -38,6 +38,7 @@ class SweepRunner:
         self._sweepers = tidying(keep_plans_ms=keep_plans_ms)
         self._random = random.Random(seed)
         self._tasks: list[asyncio.Task[None]] = []
+        self._heard = False
         self.swept: dict[str, int] = {}
 
     def start(self) -> None:
@@ -56,6 +57,11 @@ class SweepRunner:
         while True:
             beaten = await self._put("pulse", Beat())
             if isinstance(beaten, Beaten):
+                if beaten.deaf and self._heard:
+                    log.warning(
+                        "the hall could not hear for a while: nobody loses work for having been silent meanwhile"
+                    )
+                self._heard = True
                 for name, ask in due_after(beaten):
                     await self._sweep(name, ask)
                 retry_in_ms = beaten.retry_in_ms
