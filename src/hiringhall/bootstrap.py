@@ -49,6 +49,7 @@ class Server:
         self.sweeps = SweepRunner(
             hall.coalescer, hall.terms, keep_plans_ms=None if keep_plans is None else round(keep_plans * 1000)
         )
+        hall.task_failed = self.sweeps.task_failed
         self.on_drain_start: Callable[[], None] = hall.drain_starts
         self.on_drain: Callable[[], None] = hall.drain
         self._made = made

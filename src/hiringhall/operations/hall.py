@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from hiringhall.auth.tokens import Tokens
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 CLOSE_SECONDS: Final = 2.0
 """How long the end of the process waits for the database."""
+
+
+def nothing() -> None:
+    """What nobody has to hear of."""
 
 
 def terms_of(settings: Settings) -> Terms:
@@ -48,6 +53,8 @@ class Hall:
         self.presence = Presence(store, self.coalescer, wakeups, self.terms)
         self.hand_back = HandBack(self.coalescer)
         self.parked: dict[Claim, None] = {}
+        self.task_failed: Callable[[], None] = nothing
+        """Called when a worker failed a task: another attempt may be due soon."""
         self.ready = True
         """Whether new connections are welcome; what `/ready` tells."""
         self.draining = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from hiringhall.domain.lifecycle import Move
+from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.work import Conflict, cut_reason
@@ -60,6 +60,8 @@ class Settling:
         if type(outcome) is TaskView:
             if self._known is not None and self._known.open:
                 self._known.open.pop(outcome.work, None)
+            if outcome.state is State.FAILED:
+                self._hall.task_failed()
             self._settler.settled(outcome)
         elif isinstance(outcome, Exception):
             self._settler.failed(outcome)

@@ -1,22 +1,27 @@
 """Makes the sweeps: jittered, one at a time, through the same coalescer as everybody else's asks.
 
 A pass that fails because the database is away is forgotten; the next one finds the same work. A pass that says that
-there is more to do is repeated at once. Retries that are due before the next pulse are rung by a timer.
+there is more to do is repeated at once. A pulse that hears of a retry that is due before the next one comes again at
+that moment; whoever makes a task fail says so, since its next attempt may be due before the next pulse looks.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
-from typing import Protocol
+from typing import Final, Protocol
 
 from hiringhall.domain.lease import Terms
-from hiringhall.ports.asks import Ask, Beat, Beaten, SweepRetries, Swept
+from hiringhall.ports.asks import Ask, Beat, Beaten, Swept
 from hiringhall.ports.store import StoreUnavailable
 from hiringhall.sweepers.sweeper import Sweeper, due_after, pulse_interval_seconds, tidying
 
 log = logging.getLogger("hiringhall.sweepers")
+
+LOOK_AGAIN_SECONDS: Final = 0.05
+"""How soon a pulse may follow another, however many tasks fail or are due."""
 
 
 class Committer(Protocol):
@@ -39,6 +44,7 @@ class SweepRunner:
         self._random = random.Random(seed)
         self._tasks: list[asyncio.Task[None]] = []
         self._heard = False
+        self._failed = asyncio.Event()
         self.swept: dict[str, int] = {}
 
     def start(self) -> None:
@@ -52,9 +58,15 @@ class SweepRunner:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def task_failed(self) -> None:
+        """A task failed, and may have another attempt that is due soon."""
+        self._failed.set()
+
     async def _pulse(self) -> None:
         interval_seconds = pulse_interval_seconds(self._terms)
         while True:
+            self._failed.clear()
+            pause_seconds = interval_seconds * self._random.uniform(0.8, 1.0)
             beaten = await self._put("pulse", Beat())
             if isinstance(beaten, Beaten):
                 if beaten.deaf and self._heard:
@@ -64,11 +76,12 @@ class SweepRunner:
                 self._heard = True
                 for name, ask in due_after(beaten):
                     await self._sweep(name, ask)
-                retry_in_ms = beaten.retry_in_ms
-                if retry_in_ms and retry_in_ms < interval_seconds * 1000:
-                    await asyncio.sleep(retry_in_ms / 1000)
-                    await self._sweep("retries", SweepRetries())
-            await asyncio.sleep(interval_seconds * self._random.uniform(0.8, 1.0))
+                if beaten.retry_in_ms is not None:
+                    pause_seconds = min(pause_seconds, beaten.retry_in_ms / 1000)
+            await asyncio.sleep(min(LOOK_AGAIN_SECONDS, interval_seconds))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause_seconds - LOOK_AGAIN_SECONDS):
+                    await self._failed.wait()
 
     async def _repeat(self, sweeper: Sweeper) -> None:
         while True:
