@@ -85,7 +85,7 @@ _YEAR = 366 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one server, complaints excluded. Durations are seconds; fractions are allowed."""
+    """The settings of one server, checked. Durations are seconds; fractions are allowed."""
 
     host: str = _setting("127.0.0.1", "Address to listen on")
     port: int = _setting(8400, "Port to listen on; 0 takes a free one", least=0, most=65_535)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final, NewType
 from urllib.parse import quote, unquote
 
-PlanId = NewType("PlanId", str)
-TaskId = NewType("TaskId", str)
 WorkerKey = NewType("WorkerKey", str)
 
 IDENTIFIER_CHARACTERS_MAX: Final = 256

@@ -1,4 +1,4 @@
-"""A plan: its tasks, their dependencies, and what a new version of the file changes."""
+"""A plan: its tasks, their dependencies, and the order in which these can be done."""
 
 from __future__ import annotations
 

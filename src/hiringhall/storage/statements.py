@@ -17,7 +17,8 @@ from typing import Final
 from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State, sources
 
 _CONSTANT: Final = re.compile(r"\{([a-z:_ ]+)\}")
-_PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]+)")
+COMMENT: Final = re.compile(r"--[^\n]*")
+PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]+)")
 
 AnyOf = Callable[[str, str], str]
 """Renders "is one of the list": from the parameter's name and its element type to SQL."""
@@ -57,8 +58,8 @@ def expand(text: str, any_of: AnyOf) -> str:
 
 def parameters_of(text: str) -> tuple[str, ...]:
     """The names of a statement's parameters, each once, in order of first appearance. Comments do not count."""
-    code = re.sub(r"--[^\n]*", "", text)
-    return tuple(dict.fromkeys(_PARAMETER.findall(code)))
+    code = COMMENT.sub("", text)
+    return tuple(dict.fromkeys(PARAMETER.findall(code)))
 
 
 def load_statements(database: str, any_of: AnyOf) -> dict[str, Statement]:

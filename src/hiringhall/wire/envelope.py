@@ -16,15 +16,14 @@ def refusal(
     code: str,
     detail: str,
     *,
-    status: int | None = None,
     task_id: str | None = None,
     headers: tuple[tuple[bytes, bytes], ...] = (),
     **extra: Any,
 ) -> Reply:
-    """The answer for a code of the closed list; `extra` members follow the three fixed ones.
+    """The answer for a code of the closed list, with that code's status; `extra` members follow the three fixed ones.
 
-    The status is the code's usual one unless given. An unknown code is a `KeyError`: the list is closed.
+    An unknown code is a `KeyError`: the list is closed.
     """
-    usual = CODES[code]
+    status = CODES[code]
     members = {"error_code": code, "detail": detail, "task_id": task_id, **extra}
-    return Reply(usual if status is None else status, _encode(members), headers)
+    return Reply(status, _encode(members), headers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -15,7 +14,7 @@ from asyncpg.connect_utils import SessionAttribute
 from hiringhall.ports.store import StoreUnavailable
 from hiringhall.storage.postgres.failures import is_away
 from hiringhall.storage.procedure import Fetch, FetchMany, Many, Procedure, Row, Step
-from hiringhall.storage.statements import Statement, load_statements
+from hiringhall.storage.statements import COMMENT, PARAMETER, Statement, load_statements
 
 Connection: TypeAlias = "asyncpg.Connection[Any]"
 
@@ -24,8 +23,6 @@ GRACE_SECONDS: Final = 1.0
 """How much longer the client waits for an answer than the server works on it."""
 ABANDONED_TRANSACTION_SECONDS: Final = 10.0
 STATEMENTS_CACHED_MAX: Final = 400
-_PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]+)")
-_COMMENT: Final = re.compile(r"--[^\n]*")
 
 
 def any_of(name: str, element: str) -> str:
@@ -45,8 +42,8 @@ class Prepared:
 def prepared(statement: Statement) -> Prepared:
     """Number the parameters of a statement."""
     numbers = {name: number for number, name in enumerate(statement.parameters, start=1)}
-    code = _COMMENT.sub("", statement.text)
-    text = _PARAMETER.sub(lambda found: f"${numbers[found[1]]}", code).strip()
+    code = COMMENT.sub("", statement.text)
+    text = PARAMETER.sub(lambda found: f"${numbers[found[1]]}", code).strip()
     return Prepared(f"/* {statement.name} */ {text}", statement.parameters, "unnest(" in text)
 
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from hiringhall.domain.names import plan_worker
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import Known
@@ -147,7 +148,7 @@ class WorkerCall(Call):
             else:
                 self.refuse(Refused("worker_forbidden", "the token belongs to another worker than the one named"))
             return
-        key = "plan:" + worker_id
+        key = plan_worker(worker_id)
         known = self.hall.presence.fresh(key, self.now)
         if known is not None:
             self.known = known

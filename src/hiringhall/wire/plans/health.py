@@ -29,7 +29,7 @@ class HealthCall(Call):
             async with asyncio.timeout(ANSWER_WITHIN_SECONDS):
                 await self.hall.store.read(Alive())
         except Exception:  # noqa: BLE001 - whatever it is, the hall is not healthy; what the driver says is nobody's business
-            reply = self.codec.refusal(Refused("unavailable", "the database does not answer"), RETRY_AFTER)
-            self.exchange.answer(reply._replace(body=reply.body[:-1] + b',"status":"unavailable"}'))
+            refused = Refused("unavailable", "the database does not answer", extra={"status": "unavailable"})
+            self.refuse(refused, RETRY_AFTER)
         else:
             self.answer(b'{"status":"ok"}')

@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import ClassVar
 
 from hiringhall.domain.lifecycle import Move
+from hiringhall.domain.names import plan_worker
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.work import Conflict
 from hiringhall.operations.settle import Settling, take_next
@@ -58,7 +59,7 @@ class SettleCall(WorkerCall):
                 self._next_of = plan
         key = headers.get(b"idempotency-key") or None  # an empty one is none
         Settling(self.hall, self, self.known).start(
-            "plan:" + body.worker_id, self._task_id, self._version, self.move,
+            plan_worker(body.worker_id), self._task_id, self._version, self.move,
             plan=plan, reason=body.reason if self.move is not Move.COMPLETE else None, any_holder=self.shared,
             key=None if key is None else sha256(key).digest(),
             body=None if key is None else sha256(self.move.encode() + b"\0" + self.exchange.request.body).digest(),

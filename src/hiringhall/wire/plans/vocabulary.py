@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hiringhall.domain.lifecycle import FINAL, State
+from hiringhall.domain.lifecycle import State
 from hiringhall.domain.work import Conflict
 
 STATUS: Final[dict[State, str]] = {
@@ -35,6 +35,6 @@ def detail_of(conflict: Conflict) -> str:
             f"task {conflict.task_id!r} is at version {conflict.actual_version} with status {status}, "
             f"not at version {conflict.expected_version}"
         )
-    if conflict.actual_state in FINAL or conflict.actual_state is not State.HELD:
+    if conflict.actual_state is not State.HELD:
         return f"task {conflict.task_id!r} has status {status}, which does not allow this"
     return f"task {conflict.task_id!r} is held by another worker"
