@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hiringhall.domain.topics import EVERYTHING, topic_of
-from hiringhall.wakeups.local import HOPS_MAX, UNUSED_LANES_MAX, LocalWakeups
+from hiringhall.ports.wakeups import HOPS_MAX
+from hiringhall.wakeups.local import UNUSED_LANES_MAX, LocalWakeups
 
 
 class Waiter:

@@ -10,7 +10,7 @@ from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.names import plan_worker
 from hiringhall.domain.plan import PlanFile, TaskSpec
 from hiringhall.domain.refusals import Refused
-from hiringhall.domain.topics import plan_lane, topic_of, topic_of_plan
+from hiringhall.domain.topics import plan_lane, topic_of_plan, topic_of_worker
 from hiringhall.domain.work import Conflict
 from hiringhall.ports.asks import Applied, Apply, Ask, Register, Settle, Steer, Take, Taken, TaskView
 from hiringhall.ports.questions import FindTasks, FindWorkers, HistoryLine, ReadHistory, TaskRow, WorkerView
@@ -138,7 +138,7 @@ class Desk:
 
     def rung_for(self, worker: str) -> bool:
         """Whether the last ask woke a worker."""
-        return topic_of(worker) in self.rings
+        return topic_of_worker(worker) in self.rings
 
 
 def accepted(outcome: Any) -> TaskView:

@@ -1,4 +1,7 @@
-"""What a wake-up is about: a short name that every replica computes alike, for lanes and for workers."""
+"""What a wake-up is about: a short name that every replica computes alike, for lanes and for workers.
+
+A plan and a worker may have the same name, and so the same key, but never the same topic.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,13 @@ def plan_lane(plan: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def topic_of(key: str) -> str:
-    """The topic of a lane key or worker key: 16 hexadecimal digits."""
+    """The topic of a lane, by its key: 16 hexadecimal digits."""
     return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def topic_of_worker(key: str) -> str:
+    """The topic of a worker, by its key."""
+    return topic_of(f"worker {key}")
 
 
 def topic_of_plan(plan: str) -> str:

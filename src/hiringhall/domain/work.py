@@ -1,7 +1,7 @@
 """A unit of work and the decisions about it.
 
 Every decision is a function on a `Unit`: it changes the unit in place and returns the `Event` to be recorded, or
-returns a refusal and leaves the unit as it was. What a decision means for other units (dependents) is in `plan`.
+returns a refusal and leaves the unit as it was. What follows for other units (dependents) is for a store to carry out.
 Every change that shows on the wire raises the version by at least one. Times are milliseconds by the database's
 clock.
 """
@@ -19,6 +19,8 @@ from hiringhall.domain.retry import DEFAULT_POLICY, Policy
 VERSION_MAX: Final = 2**53 - 1
 REASON_CHARACTERS_MAX: Final = 2048
 CUT_MARKER: Final = " … (cut)"
+RETRYING: Final = "retrying"
+"""Not a state, but counted like one: failed, and another attempt is due."""
 CANCELLED_BY_OPERATOR: Final = "cancelled by operator"
 
 
@@ -46,6 +48,11 @@ class Unit:
     abandoned: int = 0
     cause: Cause = Cause.FIRST  # of the next hand-over
     policy: Policy = DEFAULT_POLICY
+
+    @property
+    def counted_as(self) -> str:
+        """What it is counted as: its state, or `RETRYING` if it failed and a retry is due."""
+        return RETRYING if self.retry_at is not None else self.state.value
 
     @property
     def failed_for_good(self) -> bool:
@@ -107,11 +114,8 @@ def may_settle(unit: Unit, worker: str, version: int, *, any_holder: bool) -> bo
     The version of the hand-over stays valid while the hold lasts, even if an operator's start raised the version since.
     `any_holder`: the asker bears the shared token, with which a matching version settles.
     """
-    if unit.state is not State.HELD:
-        return False
-    if unit.holder == worker:
-        return version in (unit.handed_version, unit.version)
-    return any_holder and version in (unit.handed_version, unit.version)
+    may = unit.state is State.HELD and (any_holder or unit.holder == worker)
+    return may and version in (unit.handed_version, unit.version)
 
 
 def _move(
@@ -162,6 +166,15 @@ def fail(unit: Unit, worker: str, reason: str, *, now: int, jitter: float) -> Ev
     if unit.policy.tries_again(unit.attempts):
         unit.retry_at = now + unit.policy.backoff.delay_ms(unit.attempts, jitter)
     return event
+
+
+def settle(unit: Unit, move: Move, worker: str, reason: str | None, *, now: int, jitter: float) -> Event:
+    """What the worker says of the unit: complete, fail or release."""
+    if move is Move.COMPLETE:
+        return complete(unit, worker)
+    if move is Move.FAIL:
+        return fail(unit, worker, reason or "", now=now, jitter=jitter)
+    return release(unit, worker, release_cause(reason), reason)
 
 
 def release_cause(reason: str | None) -> Cause:
@@ -281,6 +294,26 @@ def rewire(unit: Unit, waiting_on: int) -> None:
     unit.waiting_on = waiting_on
     move = Move.BLOCK if waiting_on else Move.UNBLOCK
     unit.state = target(unit.state, move) or unit.state
+
+
+def steer(unit: Unit, move: Move, *, force: bool, priority: int | None) -> Event | Refused:
+    """An operator's verb on one unit, but for a reset, which may touch others too."""
+    match move:
+        case Move.START:
+            return start(unit)
+        case Move.SKIP:
+            return skip(unit, force=force)
+        case Move.CANCEL:
+            return cancel(unit)
+        case Move.RETRY:
+            return retry(unit)
+        case Move.RELEASE:
+            return take_back(unit)
+        case Move.REPRIORITISE:
+            assert priority is not None, "reprioritise needs a priority"
+            return reprioritise(unit, priority)
+        case _:
+            raise ValueError(f"{move} is no operator's verb")
 
 
 def wrong_state(unit: Unit, move: Move, hint: str | None = None) -> Refused:

@@ -13,10 +13,9 @@ from hiringhall.domain.topics import plan_lane
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import NEVER, Known
 from hiringhall.ports.asks import Take, TaskView
+from hiringhall.ports.wakeups import HOPS_MAX
 
 MAX_TASKS_LIMIT: Final = 100
-HOPS_MAX: Final = 64
-"""How often a ring may be passed on by those to whom it is of no use; the re-check does the rest."""
 SHORTEST_SHARE: Final = 0.9
 """A held call ends after 0.9 to 1.0 of its time, so that callers do not fall into step."""
 

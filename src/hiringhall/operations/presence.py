@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from hiringhall.domain.lease import Terms
 from hiringhall.domain.names import worker_id_of
-from hiringhall.domain.topics import EVERYTHING, topic_of
+from hiringhall.domain.topics import EVERYTHING, topic_of_worker
 from hiringhall.operations.coalescer import Coalescer
 from hiringhall.ports.asks import MarkSeen, Sign
 from hiringhall.ports.questions import FindWorkers, WorkerView
@@ -45,7 +45,7 @@ class Known:
     def __init__(self, key: str) -> None:
         self.key = key
         self.worker_id = worker_id_of(key)
-        self.topic = topic_of(key)
+        self.topic = topic_of_worker(key)
         self.view: WorkerView | None = None
         self.directive = b""
         """The value of its directive header; empty if there is nothing to say."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from hiringhall.domain.lifecycle import State
+from hiringhall.domain.work import RETRYING
 from hiringhall.ports.questions import PlanView
 
 COUNTED: Final[tuple[State, ...]] = (
     State.WAITING, State.READY, State.HELD, State.DONE, State.FAILED, State.SKIPPED,
 )  # fmt: skip
 PlanState: TypeAlias = Literal["active", "paused", "finished", "blocked"]
-RETRYING: Final = "retrying"
 
 
 @dataclass(frozen=True, slots=True)

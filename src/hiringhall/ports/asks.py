@@ -253,7 +253,7 @@ class SweepRunLimit:
 
 @dataclass(frozen=True, slots=True)
 class SweepRetries:
-    """Make failed units ready whose retry is due. Outcome: Swept, `next_at_ms` from now until the next is due."""
+    """Make failed units ready whose retry is due. Outcome: Swept."""
 
     limit: int = 500
 
@@ -272,6 +272,7 @@ class Forget:
     keep_plans_ms: int | None = None  # None: until deleted
     keep_workers_ms: int = 86_400_000
     keep_hand_overs_ms: int = 86_400_000
+    keep_directives_ms: int = 600_000
     limit: int = 500
 
 
@@ -281,7 +282,6 @@ class Swept:
 
     changed: int = 0
     more: bool = False
-    next_in_ms: int | None = None
 
 
 Ask: TypeAlias = (

@@ -8,7 +8,10 @@ stays so until it is rung.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from typing import Final, Protocol
+
+HOPS_MAX: Final = 64
+"""How often a ring may be passed on by those to whom it is of no use; the re-check does the rest."""
 
 
 class Waiter(Protocol):

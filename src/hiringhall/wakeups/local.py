@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from hiringhall.domain.topics import EVERYTHING, topic_of
-from hiringhall.ports.wakeups import Lane, Listener, Waiter
+from hiringhall.ports.wakeups import HOPS_MAX, Lane, Listener, Waiter
 
-HOPS_MAX: Final = 64
-"""A ring that is of no use to this many waiters is left to the re-check."""
 UNUSED_LANES_MAX: Final = 10_000
 """Lanes that nobody uses are remembered up to this number, since it spares a look to know that they are drained."""
 

@@ -11,7 +11,7 @@ from hiringhall.domain.lease import Cause, Pulse, Terms
 from hiringhall.domain.lifecycle import SATISFIED, State
 from hiringhall.domain.names import unit_path
 from hiringhall.domain.plan import TaskSpec
-from hiringhall.domain.topics import topic_of, topic_of_plan
+from hiringhall.domain.topics import topic_of_plan, topic_of_worker
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import TaskView
 from hiringhall.ports.questions import HistoryLine
@@ -125,7 +125,7 @@ class Hall:
 
     def ring_worker(self, worker: str) -> None:
         """Ring for a worker that has to be told something."""
-        self.rings[topic_of(worker)] += 1
+        self.rings[topic_of_worker(worker)] += 1
 
     def note(self, event: Event) -> None:
         """Append what was decided to the unit's history, and carry out what follows from it."""

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 from hiringhall.storage.model.hall import Hall, Task
-from hiringhall.storage.model.queries import label
 
 
 def picture(hall: Hall) -> dict[str, Any]:
@@ -21,7 +20,7 @@ def picture(hall: Hall) -> dict[str, Any]:
         "edges": {(names[dependency], names[dependent]) for dependency, dependent in hall.edges},
         "unmet": {(names[dependency], names[dependent]) for dependency, dependent in hall.unmet},
         "tallies": {
-            plan.id: dict(Counter(label(task) for task in plan.tasks.values())) for plan in hall.plans.values()
+            plan.id: dict(Counter(task.unit.counted_as for task in plan.tasks.values())) for plan in hall.plans.values()
         },
         "workers": {
             key: {

@@ -95,13 +95,8 @@ def _ready_lanes(hall: Hall, query: ReadyLanes) -> list[str]:
     ]
 
 
-def label(task: Task) -> str:
-    """The name under which a task is counted: its state, or "retrying" if it failed and a retry is due."""
-    return "retrying" if task.unit.retry_at is not None else task.unit.state.value
-
-
 def _plan_view(plan: Plan) -> PlanView:
-    counts = Counter(label(task) for task in plan.tasks.values())
+    counts = Counter(task.unit.counted_as for task in plan.tasks.values())
     return PlanView(plan.id, plan.name, plan.paused, plan.applied_at, dict(counts))
 
 

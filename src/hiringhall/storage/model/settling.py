@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
-from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
-from hiringhall.domain.work import Conflict, Event, Unit
+from hiringhall.domain.work import Conflict, Unit
 from hiringhall.ports.asks import Reconcile, Return, Settle, TaskView
 from hiringhall.storage.model.hall import Hall, Task
 
@@ -34,19 +33,12 @@ def _settle(hall: Hall, ask: Settle, moved: list[Unit]) -> TaskView | Conflict |
     if not work.may_settle(unit, ask.worker, ask.version, any_holder=ask.any_holder):
         _obeyed(hall, ask.worker, unit)
         return _replay(found, ask) or work.conflict(unit, ask.worker, ask.version)
-    moved.append(hall.record(_decide(hall, ask, unit)))
+    event = work.settle(unit, ask.move, ask.worker, ask.reason, now=hall.now, jitter=ask.jitter)
+    moved.append(hall.record(event))
     hall.ring_lane(unit)
     if ask.key is not None:
         found.answers.setdefault((ask.worker, ask.version), (ask.key, ask.body))
     return found.view
-
-
-def _decide(hall: Hall, ask: Settle, unit: Unit) -> Event:
-    if ask.move is Move.COMPLETE:
-        return work.complete(unit, ask.worker)
-    if ask.move is Move.FAIL:
-        return work.fail(unit, ask.worker, ask.reason or "", now=hall.now, jitter=ask.jitter)
-    return work.release(unit, ask.worker, work.release_cause(ask.reason), ask.reason)
 
 
 def _resolve(hall: Hall, ask: Settle) -> Task | Refused | None:

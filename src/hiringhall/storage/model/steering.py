@@ -18,7 +18,7 @@ def steer(hall: Hall, ask: Steer) -> TaskView | Refused:
     unit, before, holder = task.unit, task.unit.state, task.unit.holder
     if ask.move is Move.RESET:
         return _reset(hall, unit, cascade=ask.cascade) or task.view
-    event = _decide(ask, unit)
+    event = work.steer(unit, ask.move, force=ask.force, priority=ask.priority)
     if isinstance(event, Refused):
         return event
     hall.note(event)
@@ -27,25 +27,6 @@ def steer(hall: Hall, ask: Steer) -> TaskView | Refused:
     if unit.holder is None:
         hall.tell_to_stop(unit, holder)
     return task.view
-
-
-def _decide(ask: Steer, unit: Unit) -> Event | Refused:
-    match ask.move:
-        case Move.START:
-            return work.start(unit)
-        case Move.SKIP:
-            return work.skip(unit, force=ask.force)
-        case Move.CANCEL:
-            return work.cancel(unit)
-        case Move.RETRY:
-            return work.retry(unit)
-        case Move.RELEASE:
-            return work.take_back(unit)
-        case Move.REPRIORITISE:
-            assert ask.priority is not None, "reprioritise needs a priority"
-            return work.reprioritise(unit, ask.priority)
-        case _:
-            raise ValueError(f"{ask.move} is no operator's verb")
 
 
 def _reset(hall: Hall, unit: Unit, *, cascade: bool) -> Refused | None:

@@ -20,8 +20,6 @@ from hiringhall.ports.asks import (
 from hiringhall.storage.model.hall import Hall
 from hiringhall.storage.model.plans import remove
 
-DIRECTIVE_MS_MAX = 10 * 60_000
-
 
 def beat(hall: Hall, _ask: Beat) -> Beaten:
     """Write the hall's pulse; after a time in which the hall could not hear, silence counts from now."""
@@ -89,10 +87,7 @@ def sweep_retries(hall: Hall, ask: SweepRetries) -> Swept:
             hall.note(event)
             hall.ring_lane(unit)
             changed += 1
-    later = [
-        unit.retry_at - hall.now for unit in hall.units() if unit.retry_at is not None and unit.retry_at > hall.now
-    ]
-    return Swept(changed, more=changed == ask.limit, next_in_ms=min(later, default=None))
+    return Swept(changed, more=changed == ask.limit)
 
 
 def unblock(hall: Hall, ask: Unblock) -> Swept:
@@ -121,7 +116,7 @@ def forget(hall: Hall, ask: Forget) -> Swept:
             del hall.hand_overs[name]
             changed += 1
     for target, at in list(hall.directives.items()):
-        if at < hall.now - DIRECTIVE_MS_MAX:
+        if at < hall.now - ask.keep_directives_ms:
             del hall.directives[target]
             changed += 1
     busy = {unit.holder for unit in hall.units()}

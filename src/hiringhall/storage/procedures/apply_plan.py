@@ -14,7 +14,7 @@ from hiringhall.domain.topics import plan_lane, topic_of_plan
 from hiringhall.ports.asks import Applied, Apply
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.new_tasks import Known, allocate, digest_of, insert, lay_out
-from hiringhall.storage.procedures.units import Changes, label, lock_units, text_of, write, write_tally
+from hiringhall.storage.procedures.units import Changes, lock_units, text_of, write, write_tally
 
 NAMES_SHOWN_MAX = 50
 
@@ -174,7 +174,7 @@ def _revise(
     tasks, edges, unmet = [], [], []
     for spec in changed:
         unit = units[known[spec.task_id].work]
-        before = label(unit)
+        before = unit.counted_as
         event = work.revise(unit, spec.priority, positions[spec.task_id], spec.policy)
         needs = [known[other] for other in dict.fromkeys(spec.dependencies)]
         open_needs = [other for other in needs if other.state not in SATISFIED]

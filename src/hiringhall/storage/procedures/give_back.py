@@ -10,12 +10,12 @@ from hiringhall.domain.lifecycle import State
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import Reconcile, Return
 from hiringhall.storage.procedure import Context, Fetch, Procedure
-from hiringhall.storage.procedures.units import Changes, label, lock_units, write
+from hiringhall.storage.procedures.units import Changes, lock_units, write
 
 
 def take_back(changes: Changes, unit: Unit, cause: Cause) -> None:
     """Release a held unit on the holder's behalf."""
-    before = label(unit)
+    before = unit.counted_as
     changes.note(before, unit, work.release(unit, unit.holder, cause))
 
 

@@ -9,11 +9,10 @@ from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane, topic_of_plan
 from hiringhall.ports.asks import DeletePlan, Forget, PausePlan, Swept, Unblock
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
-from hiringhall.storage.procedures.apply_plan import delete_tasks
+from hiringhall.storage.procedures.apply_plan import NAMES_SHOWN_MAX, delete_tasks
 from hiringhall.storage.procedures.steer import tell_to_stop
-from hiringhall.storage.procedures.units import Changes, label, lock_units, write
+from hiringhall.storage.procedures.units import Changes, lock_units, write
 
-NAMES_SHOWN_MAX = 50
 UNBLOCK_LIMIT = 500
 
 
@@ -70,7 +69,7 @@ def unblock(context: Context, asks: Sequence[Unblock]) -> Procedure:
         changes = Changes()
         for unit in units.values():
             if unit.state in SATISFIED:
-                changes.note(label(unit), unit, None)
+                changes.note(unit.counted_as, unit, None)
                 changes.satisfied.append(unit.id)
         yield from write(context, changes)
         outcomes.append(Swept(len(rows), len(rows) == UNBLOCK_LIMIT))
@@ -86,7 +85,7 @@ def forget(context: Context, asks: Sequence[Forget]) -> Procedure:
             changed += yield from _retire_plans(context, ask.keep_plans_ms, ask.limit)
         for statement, kept_ms in (
             ("delete_hand_overs", ask.keep_hand_overs_ms),
-            ("delete_directives_before", 600_000),
+            ("delete_directives_before", ask.keep_directives_ms),
         ):
             rows = yield Fetch(statement, {"before": context.now - kept_ms, "limit": ask.limit})
             changed += len(rows)

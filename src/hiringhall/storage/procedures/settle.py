@@ -6,14 +6,14 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from hiringhall.domain import work
-from hiringhall.domain.lifecycle import Move, State
+from hiringhall.domain.lifecycle import State
 from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
-from hiringhall.domain.topics import topic_of
-from hiringhall.domain.work import Conflict, Event, Unit
+from hiringhall.domain.topics import topic_of_worker
+from hiringhall.domain.work import Conflict, Unit
 from hiringhall.ports.asks import Settle, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
-from hiringhall.storage.procedures.units import Changes, label, lock_units, view_of, write
+from hiringhall.storage.procedures.units import Changes, lock_units, view_of, write
 
 
 def settle(context: Context, asks: Sequence[Settle]) -> Procedure:
@@ -31,8 +31,9 @@ def settle(context: Context, asks: Sequence[Settle]) -> Procedure:
         elif unit is None:
             outcomes.append(Conflict(ask.task_id, ask.version))
         elif work.may_settle(unit, ask.worker, ask.version, any_holder=ask.any_holder):
-            before = label(unit)
-            changes.note(before, unit, _decide(context, ask, unit))
+            before = unit.counted_as
+            event = work.settle(unit, ask.move, ask.worker, ask.reason, now=context.now, jitter=ask.jitter)
+            changes.note(before, unit, event)
             outcomes.append(view_of(unit, details[unit.id]))
             if ask.key is not None:
                 answers.append({"work": unit.id, **_record(ask)})
@@ -42,14 +43,6 @@ def settle(context: Context, asks: Sequence[Settle]) -> Procedure:
     if answers:
         yield Many("insert_answer", answers)
     return outcomes
-
-
-def _decide(context: Context, ask: Settle, unit: Unit) -> Event:
-    if ask.move is Move.COMPLETE:
-        return work.complete(unit, ask.worker)
-    if ask.move is Move.FAIL:
-        return work.fail(unit, ask.worker, ask.reason or "", now=context.now, jitter=ask.jitter)
-    return work.release(unit, ask.worker, work.release_cause(ask.reason), ask.reason)
 
 
 def _resolve(asks: Sequence[Settle]) -> Generator[Step, list[Row], list[int | Refused | None]]:
@@ -105,7 +98,7 @@ def _obeyed(context: Context, ask: Settle, unit: Unit) -> Generator[Step, list[R
         return
     rows = yield Fetch("delete_directive", {"worker": ask.worker, "target": unit_path(unit.plan, unit.task_id)})
     if rows:
-        context.ring(topic_of(ask.worker))
+        context.ring(topic_of_worker(ask.worker))
 
 
 def _record(ask: Settle) -> dict[str, Any]:

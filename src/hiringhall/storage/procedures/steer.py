@@ -9,11 +9,11 @@ from hiringhall.domain import work
 from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State
 from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
-from hiringhall.domain.topics import topic_of
+from hiringhall.domain.topics import topic_of_worker
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import RetryPlan, Steer
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
-from hiringhall.storage.procedures.units import Changes, label, load_missing, lock_units, view_of, write
+from hiringhall.storage.procedures.units import Changes, load_missing, lock_units, view_of, write
 
 
 def steer(context: Context, asks: Sequence[Steer]) -> Procedure:
@@ -40,8 +40,8 @@ def _steer_one(context: Context, ask: Steer, unit: Unit) -> Generator[Step, list
         if refused is not None:
             return refused
     else:
-        before, holder = label(unit), unit.holder
-        event = _decide(ask, unit)
+        before, holder = unit.counted_as, unit.holder
+        event = work.steer(unit, ask.move, force=ask.force, priority=ask.priority)
         if isinstance(event, Refused):
             return event
         changes.note(before, unit, event)
@@ -51,31 +51,12 @@ def _steer_one(context: Context, ask: Steer, unit: Unit) -> Generator[Step, list
     return None
 
 
-def _decide(ask: Steer, unit: Unit) -> Event | Refused:
-    match ask.move:
-        case Move.START:
-            return work.start(unit)
-        case Move.SKIP:
-            return work.skip(unit, force=ask.force)
-        case Move.CANCEL:
-            return work.cancel(unit)
-        case Move.RETRY:
-            return work.retry(unit)
-        case Move.RELEASE:
-            return work.take_back(unit)
-        case Move.REPRIORITISE:
-            assert ask.priority is not None, "reprioritise needs a priority"
-            return work.reprioritise(unit, ask.priority)
-        case _:
-            raise ValueError(f"{ask.move} is no operator's verb")
-
-
 def tell_to_stop(context: Context, worker: str, unit: Unit) -> Generator[Step, list[Row], None]:
     """Tell the former holder, with whatever it asks next, that the unit is not its own any more."""
     yield Many(
         "insert_directive", [{"worker": worker, "target": unit_path(unit.plan, unit.task_id), "at": context.now}]
     )
-    context.ring(topic_of(worker))
+    context.ring(topic_of_worker(worker))
 
 
 def _reset(
@@ -87,7 +68,7 @@ def _reset(
         return affected
     satisfied = sorted(each.id for each in affected if each.state in SATISFIED)
     for each in affected:
-        before, holder = label(each), each.holder
+        before, holder = each.counted_as, each.holder
         event = work.take_back(each) if each.state is State.HELD else work.reset(each)
         if isinstance(event, Refused):
             return event
@@ -127,7 +108,7 @@ def _reopen_edges(changes: Changes, dependencies: Sequence[int]) -> Generator[St
         opened[dependent] = opened.get(dependent, 0) + 1
     units = yield from load_missing(changes, opened)
     for unit in units:
-        before = label(unit)
+        before = unit.counted_as
         work.reopen_dependencies(unit, opened[unit.id])
         changes.note(before, unit, None)
 
@@ -144,7 +125,7 @@ def retry_plan(context: Context, asks: Sequence[RetryPlan]) -> Procedure:
         units = yield from lock_units(row[0] for row in failed)
         changes = Changes()
         for unit in units.values():
-            before = label(unit)
+            before = unit.counted_as
             event = work.retry(unit)
             if isinstance(event, Event):
                 changes.note(before, unit, event)

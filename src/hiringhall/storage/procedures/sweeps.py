@@ -14,7 +14,7 @@ from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import Beat, Beaten, FoldTallies, SweepRetries, SweepRunLimit, SweepSilent, Swept
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.give_back import take_back
-from hiringhall.storage.procedures.units import Changes, label, lock_units, write
+from hiringhall.storage.procedures.units import Changes, lock_units, write
 from hiringhall.storage.procedures.workers import pulse_from
 
 
@@ -93,18 +93,17 @@ def sweep_retries(context: Context, asks: Sequence[SweepRetries]) -> Procedure:
     """Make failed units ready whose retry is due."""
     outcomes = []
     for ask in asks:
-        rows = yield Fetch("find_retries", {"limit": ask.limit + 1})
-        due = [row[0] for row in rows[: ask.limit] if row[1] <= context.now]
-        later = [row[1] for row in rows if row[1] > context.now]
+        rows = yield Fetch("find_retries", {"limit": ask.limit})
+        due = [row[0] for row in rows if row[1] <= context.now]
         units = yield from lock_units(due)
         changes = Changes()
         for unit in units.values():
-            before = label(unit)
+            before = unit.counted_as
             event = work.retry_due(unit, context.now)
             if event is not None:
                 changes.note(before, unit, event)
         yield from write(context, changes)
-        outcomes.append(Swept(len(changes.events), len(due) == ask.limit, later[0] - context.now if later else None))
+        outcomes.append(Swept(len(changes.events), len(due) == ask.limit))
     return outcomes
 
 

@@ -11,7 +11,7 @@ from hiringhall.domain.names import unit_path
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import Take, Taken, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
-from hiringhall.storage.procedures.units import label, lock_units, unit_from, view_of, write_tally
+from hiringhall.storage.procedures.units import lock_units, unit_from, view_of, write_tally
 
 
 def take(context: Context, asks: Sequence[Take]) -> Procedure:
@@ -126,13 +126,13 @@ def _hold(context: Context, given: Sequence[tuple[Take, Unit]]) -> Generator[Ste
     held: list[dict[str, Any]] = []
     hand_overs: list[dict[str, Any]] = []
     for ask, unit in given:
-        tally[unit.lane, label(unit)] -= 1
+        tally[unit.lane, unit.counted_as] -= 1
         floor = floors.get((ask.worker, unit.task_id), 0)
         cause = work.hold(
             unit, ask.worker, version_floor=floor, now=context.now, terms=context.terms, limited=ask.limited
         )
         floors[ask.worker, unit.task_id] = unit.version
-        tally[unit.lane, label(unit)] += 1
+        tally[unit.lane, unit.counted_as] += 1
         held.append(
             {
                 "id": unit.id,

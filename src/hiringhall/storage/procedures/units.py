@@ -66,11 +66,6 @@ def view_of(unit: Unit, detail: str, traceparent: str | None = None, delivery: i
     return TaskView(*shown, detail, traceparent, delivery)
 
 
-def label(unit: Unit) -> str:
-    """The name under which a unit is counted: its state, or "retrying" if it failed and a retry is due."""
-    return "retrying" if unit.retry_at is not None else unit.state
-
-
 @dataclass(slots=True)
 class Changes:
     """What the decisions of one procedure changed so far."""
@@ -122,7 +117,7 @@ def write(context: Context, changes: Changes) -> Generator[Step, list[Row], None
     yield Many("update_work", [_columns(unit) for unit in changes.units.values()])
     tally: Counter[tuple[int, str]] = Counter()
     for unit in changes.units.values():
-        before, after = changes.before[unit.id], label(unit)
+        before, after = changes.before[unit.id], unit.counted_as
         if before != after:
             tally[unit.lane, before] -= 1
             tally[unit.lane, after] += 1
@@ -152,7 +147,7 @@ def _skip_descendants(changes: Changes) -> Generator[Step, list[Row], None]:
         units = yield from load_missing(changes, (row[0] for row in rows))
         for unit in units:
             if unit.state is State.WAITING:
-                before = label(unit)
+                before = unit.counted_as
                 changes.note(before, unit, work.skip_after_failure(unit, culprit.task_id))
 
 
@@ -162,7 +157,7 @@ def _close_edges(changes: Changes) -> Generator[Step, list[Row], None]:
     closed = Counter(row[0] for row in rows)
     units = yield from load_missing(changes, closed)
     for unit in units:
-        before = label(unit)
+        before = unit.counted_as
         work.satisfy_dependencies(unit, closed[unit.id])
         changes.note(before, unit, None)
 

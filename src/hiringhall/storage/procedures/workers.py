@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 
 from hiringhall.domain.lease import Cause, Pulse, next_gaps
 from hiringhall.domain.lifecycle import State
-from hiringhall.domain.topics import topic_of
+from hiringhall.domain.topics import topic_of_worker
 from hiringhall.ports.asks import DirectWorker, MarkSeen, Register, RemoveWorker, Sign
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.give_back import take_back
@@ -29,7 +29,7 @@ def register(context: Context, asks: Sequence[Register]) -> Procedure:
         )
         if rows:
             yield Many("insert_pulse", [{"worker": ask.worker, "last_seen": context.now}])
-            context.ring(topic_of(ask.worker))
+            context.ring(topic_of_worker(ask.worker))
         outcomes.append(bool(rows) or ask.known_is_fine)
     return outcomes
 
@@ -90,7 +90,7 @@ def direct_worker(context: Context, asks: Sequence[DirectWorker]) -> Procedure:
             },
         )
         if rows:
-            context.ring(topic_of(ask.worker))
+            context.ring(topic_of_worker(ask.worker))
         outcomes.append(bool(rows))
     return outcomes
 
@@ -109,6 +109,6 @@ def remove_worker(context: Context, asks: Sequence[RemoveWorker]) -> Procedure:
         rows = yield Fetch("delete_worker", {"key": ask.worker})
         yield Many("delete_pulse", [{"worker": ask.worker}])
         yield Many("delete_directives", [{"worker": ask.worker}])
-        context.ring(topic_of(ask.worker))
+        context.ring(topic_of_worker(ask.worker))
         outcomes.append(bool(rows))
     return outcomes

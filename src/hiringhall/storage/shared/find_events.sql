@@ -1,2 +1,2 @@
 -- What else happened to a unit.
-SELECT at, version, move, state, worker, cause, reason FROM event WHERE work = :work ORDER BY version, id
+SELECT at, version, move, state, worker, cause, reason FROM event WHERE work = :work ORDER BY version

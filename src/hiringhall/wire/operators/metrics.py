@@ -14,8 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hiringhall import __version__
+from hiringhall.domain.work import RETRYING
 from hiringhall.operations.hall import Hall
-from hiringhall.operations.progress import COUNTED, RETRYING, progress_of
+from hiringhall.operations.progress import COUNTED, progress_of
 from hiringhall.ports.questions import ListPlans, ListWorkers, PlanView, WorkerView
 from hiringhall.wire.operators.answers import NO_STORE
 

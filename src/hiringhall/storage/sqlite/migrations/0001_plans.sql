@@ -109,7 +109,6 @@ CREATE TABLE answer (
 ) WITHOUT ROWID;
 
 CREATE TABLE event (
-    id INTEGER PRIMARY KEY,
     work INTEGER NOT NULL,
     version INTEGER NOT NULL,
     move TEXT NOT NULL,
@@ -117,9 +116,9 @@ CREATE TABLE event (
     worker TEXT,
     cause TEXT,
     reason TEXT,
-    at INTEGER NOT NULL
-);
-CREATE INDEX event_by_work ON event (work);
+    at INTEGER NOT NULL,
+    PRIMARY KEY (work, version)
+) WITHOUT ROWID;
 
 CREATE TABLE tally (
     lane INTEGER NOT NULL,
