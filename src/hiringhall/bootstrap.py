@@ -110,8 +110,9 @@ def _check(settings: Settings) -> None:
         raise BadSetting(
             "HALL_ADMIN_TOKEN: must be set with a PostgreSQL database, since all servers on it need the same one"
         )
-    if settings.database and not settings.database.startswith(("postgresql://", "postgres://")):
-        raise BadSetting("HALL_DATABASE: must be a URL that begins with postgresql://")
+    for variable, url in (("HALL_DATABASE", settings.database), ("HALL_DATABASE_LISTEN", settings.database_listen)):
+        if url and not url.startswith(("postgresql://", "postgres://")):
+            raise BadSetting(f"{variable}: must be a URL that begins with postgresql://")
     if settings.host not in LOOPBACK and not settings.behind_tls:
         log.warning(
             "listening on %s without TLS: tokens can be read on the way; put a proxy with TLS in front (--behind-tls)",
@@ -156,5 +157,11 @@ async def _open(settings: Settings, folder: Path, wakeups: Wakeups) -> tuple[Sto
     from hiringhall.storage.postgres.store import PostgresStore
     from hiringhall.wakeups.postgres import RingListener
 
-    store = await PostgresStore.open(settings.database, terms=terms, connections=settings.database_connections)
+    try:
+        store = await PostgresStore.open(settings.database, terms=terms, connections=settings.database_connections)
+    except ValueError:  # whose text may be a part of the password
+        raise BadSetting(
+            "HALL_DATABASE: cannot be understood; '/', ':', '@', '%' and the like in user and password are written as "
+            "'%2F', '%3A', '%40', '%25'"
+        ) from None
     return store, RingListener(settings.database_listen or settings.database, wakeups, store.origin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -13,9 +14,13 @@ from pathlib import Path
 import pytest
 
 from hiringhall.config import SETTINGS
+from hiringhall.storage.sqlite.connection import open_connection
 from tests.conftest import StartHall
 from tests.end_to_end.shell import Shell, finished, shell_of, until_written, written
 from tests.hall_process import Database
+
+DROP_CAPABILITY, OVERRIDE_PERMISSIONS = 24, 1
+"""PR_CAPBSET_DROP and CAP_DAC_OVERRIDE of Linux."""
 
 
 def test_a_first_start_makes_tokens_and_keeps_them_to_itself(tmp_path: Path) -> None:
@@ -77,6 +82,71 @@ def test_an_unusable_folder_is_told(tmp_path: Path) -> None:
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        ("hall.sqlite", "no database, and longer than the header of one " * 20, "hall.sqlite cannot be used"),
+        ("hall.sqlite", None, "hall.sqlite cannot be used"),
+        ("server.json", None, "server.json"),
+    ],
+)
+def test_a_file_that_is_in_the_way_is_told(tmp_path: Path, file: str, content: str | None, told: str) -> None:
+    """What stands where a file of the hall belongs, and is none (None: a folder), is named in one plain line."""
+    if content is None:
+        (tmp_path / file).mkdir()
+    else:
+        (tmp_path / file).write_text(content)
+    ran = Shell().run("serve", "--port", "0", "--data", str(tmp_path))
+    assert ran.status == 1
+    assert told in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("HALL_DATABASE", "postgresql://hall:no/word@127.0.0.1/hall", "HALL_DATABASE: cannot be understood"),
+        ("HALL_DATABASE", "postgresql://hall:noword@127.0.0.1:port/hall", "HALL_DATABASE: cannot be understood"),
+        ("HALL_DATABASE_LISTEN", "noword", "HALL_DATABASE_LISTEN: must be a URL"),
+        ("HALL_ADMIN_TOKEN", " , ", "HALL_ADMIN_TOKEN: holds no token"),
+        ("HALL_BOOTSTRAP_TOKEN", ",", "HALL_BOOTSTRAP_TOKEN: holds no token"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(tmp_path: Path, variable: str, value: str, told: str) -> None:
+    """One line names the setting, and does not repeat what may be a password."""
+    ran = Shell(**{"HALL_ADMIN_TOKEN": "t", variable: value}).run("serve", "--port", "0", "--data", str(tmp_path))
+    assert ran.status == 1
+    assert told in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert "word" not in ran.err.replace("in user and password", "")
+
+
+def test_a_database_that_refuses_a_setting_is_told(tmp_path: Path, postgres_url: str) -> None:
+    """What the database has against its URL is one line."""
+    url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}no_such_setting=1"
+    shell = Shell(HALL_ADMIN_TOKEN="t", HALL_DATABASE=url)
+    ran = shell.run("serve", "--port", "0", "--data", str(tmp_path))
+    assert ran.status == 1
+    assert "no_such_setting" in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_a_write_protected_database_is_told(tmp_path: Path) -> None:
+    """A database file that can be read but not written is refused at the start, not at each request."""
+    path = tmp_path / "hall.sqlite"
+    open_connection(path, read_only=False).close()
+    path.chmod(0o444)
+    ran = finished(Shell().start("serve", "--port", "0", "--data", str(tmp_path), preexec_fn=obey_permissions))
+    assert ran.status == 1
+    assert ran.err == f"hall: the database file {path} cannot be used: it is write-protected\n"
+
+
+def obey_permissions() -> None:
+    """Give up what lets the superuser write any file, before another program is started."""
+    if os.geteuid() == 0:
+        assert ctypes.CDLL(None).prctl(DROP_CAPABILITY, OVERRIDE_PERMISSIONS, 0, 0, 0) == 0
+
+
 @pytest.mark.parametrize(("flags", "warnings"), [((), 1), (("--behind-tls",), 0)])
 def test_listening_beyond_this_machine_is_warned_about_once(
     tmp_path: Path, flags: tuple[str, ...], warnings: int
@@ -133,3 +203,10 @@ def test_an_interrupted_command_ends_quietly(sqlite_database: Database, start_ha
     shown = shell.start("plan", "show", "P", "--limit", "5000", stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     assert "Traceback" not in finished(shown).err
+
+
+def test_a_full_disk_is_told(sqlite_database: Database, start_hall: StartHall) -> None:
+    """Output that cannot be written is one plain line and status 1."""
+    with Path("/dev/full").open("wb") as full:
+        ran = finished(shell_of(start_hall(sqlite_database)).start("plan", "list", "--json", stdout=full))
+    assert (ran.status, ran.err) == (1, "hall: No space left on device\n")

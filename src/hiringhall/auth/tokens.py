@@ -34,11 +34,13 @@ def split_values(setting: str) -> tuple[str, ...]:
     """The values of a token setting: up to two, comma-separated, so that a token can be replaced without an outage.
 
     Raises:
-        ValueError: there are more.
+        ValueError: there are more, or the setting is given and holds none, so that nothing could open anything.
     """
     values = tuple(part.strip() for part in setting.split(",") if part.strip())
     if len(values) > VALUES_MAX:
         raise ValueError(f"takes up to {VALUES_MAX} values, comma-separated, not {len(values)}")
+    if setting and not values:
+        raise ValueError("holds no token")
     return values
 
 

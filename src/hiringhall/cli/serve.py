@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import inspect
 from collections.abc import Sequence
@@ -63,7 +64,11 @@ async def _serve(settings: Settings) -> None:
 
     def ready(addresses: Sequence[Address]) -> None:
         server.start()
-        server.announce(_url(ANYWHERE.get(settings.host, settings.host), addresses[0].port))
+        try:
+            server.announce(_url(ANYWHERE.get(settings.host, settings.host), addresses[0].port))
+        except OSError as problem:
+            file = server.folder.server_file
+            raise Trouble(f"cannot write {file}: {problem.strerror or problem}") from None
         print(f"hall: ready on {_url(settings.host, addresses[0].port)}", flush=True)
         for address in addresses[1:]:
             print(f"hall: whilly workers on {_url(settings.host, address.port)}", flush=True)
@@ -80,7 +85,8 @@ async def _serve(settings: Settings) -> None:
         )
     except OSError as problem:
         where = ", ".join(f"{listener.host}:{listener.port}" for listener in listeners)
-        raise Trouble(f"cannot listen on {where}: {problem.strerror or problem}; --port 0 takes a free port") from None
+        hint = "; --port 0 takes a free port" if problem.errno in (errno.EADDRINUSE, errno.EACCES) else ""
+        raise Trouble(f"cannot listen on {where}: {problem.strerror or problem}{hint}") from None
     finally:
         await server.close()
 

@@ -37,6 +37,9 @@ class Commands(TyperGroup):
         except BrokenPipeError:  # whoever read our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter complains about it at the end
             raise typer.Exit(1) from None
+        except OSError as problem:  # most likely the output cannot be written
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _end(Trouble(problem.strerror or str(problem)))
 
 
 def _end(trouble: Trouble) -> NoReturn:

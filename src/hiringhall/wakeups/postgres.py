@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from typing import Any, Final
 
@@ -13,10 +14,13 @@ from hiringhall.domain.announcement import CHANNEL, heard
 from hiringhall.domain.topics import EVERYTHING
 from hiringhall.ports.wakeups import Wakeups
 
+log = logging.getLogger("hiringhall")
+
 CONNECT_SECONDS: Final = 5.0
 ALIVE_EVERY_SECONDS: Final = 15.0
 ALIVE_WITHIN_SECONDS: Final = 5.0
 BACK_OFF_SECONDS: Final = (0.1, 5.0)
+CONSEQUENCE: Final = "what other servers do wakes nobody here at once, but within about a second"
 
 
 class RingListener:
@@ -54,17 +58,20 @@ class RingListener:
     async def _run(self) -> None:
         least, most = BACK_OFF_SECONDS
         pause = least
-        missed = False
+        missed = told = False
         while True:
             try:
                 async with asyncio.timeout(2 * CONNECT_SECONDS):
                     connection = await self._connect()
-            except Exception:  # noqa: BLE001 - whatever it is, the next attempt may succeed
+            except Exception as problem:  # noqa: BLE001 - whatever it is, the next attempt may succeed
+                if not told:
+                    told = True
+                    log.warning("no connection that listens to the database: %s; %s", _plain(problem), CONSEQUENCE)
                 missed = True
                 await asyncio.sleep(pause * (0.5 + random.random() / 2))
                 pause = min(2 * pause, most)
                 continue
-            pause = least
+            pause, told = least, False
             try:
                 await self._listen(connection, missed=missed)
             finally:
@@ -106,6 +113,12 @@ class RingListener:
     def _hear(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
         for topic, count in heard(str(payload), self._origin).items():
             self._ring(topic, count)
+
+
+def _plain(problem: Exception) -> str:
+    """What went wrong, without the address that it went wrong with: it holds a password."""
+    told = isinstance(problem, (OSError, asyncpg.PostgresError)) and str(problem)
+    return told or type(problem).__name__
 
 
 async def _until_gone(connection: asyncpg.Connection[Any]) -> None:

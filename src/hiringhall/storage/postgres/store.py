@@ -12,6 +12,8 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeAlias
 
+import asyncpg
+
 from hiringhall.domain.announcement import announce
 from hiringhall.domain.lease import Terms
 from hiringhall.ports.asks import (
@@ -92,7 +94,8 @@ class PostgresStore:
 
         Raises:
             SchemaTooNew: the database was written by a newer version.
-            StoreUnavailable: the database cannot be reached.
+            StoreUnavailable: the database cannot be reached, or does not let this user do what is needed.
+            ValueError: the URL cannot be understood.
         """
         store = cls(url, terms or Terms(), connections, origin or secrets.token_hex(8))
         try:
@@ -102,6 +105,8 @@ class PostgresStore:
             await store.close()
             if is_away(error):
                 raise StoreUnavailable(f"the database cannot be reached: {error or type(error).__name__}") from error
+            if isinstance(error, asyncpg.PostgresError):
+                raise StoreUnavailable(f"the database cannot be used: {error}") from error
             raise
         return store
 

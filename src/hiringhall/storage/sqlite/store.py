@@ -38,9 +38,12 @@ class SqliteStore:
     def __init__(self, path: Path, terms: Terms) -> None:
         self.terms = terms
         statements = load()
-        self._writing = open_connection(path, read_only=False)
-        migrate(self._writing)
-        self._reading = open_connection(path, read_only=True)
+        try:
+            self._writing = open_connection(path, read_only=False)
+            migrate(self._writing)
+            self._reading = open_connection(path, read_only=True)
+        except apsw.Error as error:
+            raise StoreUnavailable(f"the database file {path} cannot be used: {error}") from error
         self._writer = Runner(self._writing, statements)
         self._reader = Runner(self._reading, statements)
         self._transaction(lambda _: staging.abandon_all(), None)
@@ -53,6 +56,7 @@ class SqliteStore:
 
         Raises:
             SchemaTooNew: the file was written by a newer version.
+            StoreUnavailable: it cannot be read and written, or is no database.
         """
         return await asyncio.to_thread(cls, Path(path), terms or Terms())
 
