@@ -98,7 +98,7 @@ class NoopRouter:
 
 def route(handler: Handler) -> Route:
     """A handler with the hall's own limit."""
-    return Route(handler, BODY_LIMIT_BYTES, Reply(204))
+    return Route(handler, BODY_LIMIT_BYTES)
 
 
 async def nothing_else(scope: dict[str, object], _receive: object, _send: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hiringhall.asgi.front_settings import MEBIBYTE, FrontSettings
-from hiringhall.domain.names import IDENTIFIER_CHARACTERS_MAX
+from hiringhall.domain.names import HOSTNAME_CHARACTERS_MAX, IDENTIFIER_CHARACTERS_MAX
 from hiringhall.domain.plan_file import TASKS_MAX
 from hiringhall.domain.work import REASON_CHARACTERS_MAX, VERSION_MAX
 from hiringhall.operations.claim import MAX_TASKS_LIMIT
@@ -16,7 +16,7 @@ from hiringhall.wire.operators.parameters import BODY_BYTES_MAX as OPERATORS_BOD
 from hiringhall.wire.operators.parameters import PAGE_LIMIT_MAX
 from hiringhall.wire.operators.plan_page import TASKS_LIMIT_MAX
 from hiringhall.wire.operators.plans import PLAN_FILE_BYTES_MAX
-from hiringhall.wire.plans.bodies import HOSTNAME_CHARACTERS_MAX, NESTING_MAX, WAIT_SECONDS_MAX
+from hiringhall.wire.plans.bodies import NESTING_MAX, WAIT_SECONDS_MAX
 from hiringhall.wire.plans.routes import BODY_BYTES_MAX
 
 FRONT: Final = FrontSettings()

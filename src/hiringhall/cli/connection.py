@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import typer
 
+from hiringhall.auth.first_start import SERVER_FILE
 from hiringhall.cli.trouble import Trouble
 from hiringhall.config import default_data
 
 if TYPE_CHECKING:
     import httpx
 
-SERVER_FILE: Final = "server.json"
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 120.0
 
@@ -34,6 +34,11 @@ DataOption = Annotated[
     typer.Option("--data", metavar="DIR", help="The server's data folder. [HALL_DATA, else $XDG_DATA_HOME/hiringhall]"),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+
+
+def plan_path(plan: str) -> str:
+    """The path of a plan's routes."""
+    return f"/admin/plans/{quote(plan, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)

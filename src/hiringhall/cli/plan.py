@@ -6,11 +6,18 @@ import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Final
-from urllib.parse import quote
 
 import typer
 
-from hiringhall.cli.connection import Connection, DataOption, JsonOption, Refusal, ServerOption, TokenOption
+from hiringhall.cli.connection import (
+    Connection,
+    DataOption,
+    JsonOption,
+    Refusal,
+    ServerOption,
+    TokenOption,
+    plan_path,
+)
 from hiringhall.cli.output import print_columns, print_json, visible
 from hiringhall.cli.trouble import Trouble
 from hiringhall.cli.watch import watch
@@ -19,11 +26,6 @@ app: Final = typer.Typer(help="Apply plan files, look at plans, steer them.", no
 
 PlanArgument = Annotated[str, typer.Argument(metavar="PLAN", help="The id of the plan.")]
 COUNTS: Final = ("done", "skipped", "failed", "held", "ready", "waiting", "total")
-
-
-def plan_path(plan: str) -> str:
-    """The path of a plan's routes."""
-    return f"/admin/plans/{quote(plan, safe='')}"
 
 
 @app.command("apply")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
-from hiringhall.cli.connection import Connection, Refusal, Unreachable
+from hiringhall.cli.connection import Connection, Refusal, Unreachable, plan_path
 from hiringhall.cli.output import print_json, visible
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class _Follower:
 
     def __init__(self, connection: Connection, plan: str) -> None:
         self._connection = connection
-        self._path = f"/admin/plans/{quote(plan, safe='')}"
+        self._path = plan_path(plan)
         self._lost_at: float | None = None
         self.held: list[dict[str, Any]] = []
         self.summary: dict[str, Any] = self._connection.call("GET", self._path, params={"summary": "1"})["plan"]
@@ -141,7 +140,7 @@ def _ending(connection: Connection, summary: dict[str, Any]) -> list[str]:
         skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
         return [f"{plan}: finished; {counts['done']} done{skipped}"]
     wanted = {"status": "FAILED", "limit": str(FAILED_SHOWN)}
-    path = f"/admin/plans/{quote(summary['id'], safe='')}"
+    path = plan_path(summary["id"])
     failed = [visible(task["id"]) for task in connection.call("GET", path, params=wanted)["plan"]["tasks"]]
     waiting = f" with {counts['waiting']} waiting for what failed" if counts["waiting"] else ""
     more = ", …" if counts["failed"] > len(failed) else ""

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Final
-from urllib.parse import quote
 
 import typer
 
@@ -21,9 +20,11 @@ from hiringhall.cli.connection import (
     TokenOption,
     Unreachable,
     find_server,
+    plan_path,
 )
 from hiringhall.cli.output import visible
 from hiringhall.cli.trouble import USAGE, Trouble
+from hiringhall.cli.watch import ENDED
 
 if TYPE_CHECKING:
     from hiringhall_worker import PlanWorker, Task
@@ -142,7 +143,7 @@ class _PlanFollower:
 
     def __init__(self, connection: Connection, plan: str, worker: PlanWorker) -> None:
         self._connection = connection
-        self._path = f"/admin/plans/{quote(plan, safe='')}"
+        self._path = plan_path(plan)
         self._worker = worker
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -167,7 +168,7 @@ class _PlanFollower:
                     say(str(refusal.lines[0]))
                     self._worker.stop()
                 continue  # a plan may be applied later
-            if plan["state"] in ("finished", "blocked"):
+            if plan["state"] in ENDED:
                 say(f"{plan['id']}: {plan['state']}")
                 self._worker.stop()
                 return

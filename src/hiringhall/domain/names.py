@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote
 WorkerKey = NewType("WorkerKey", str)
 
 IDENTIFIER_CHARACTERS_MAX: Final = 256
+HOSTNAME_CHARACTERS_MAX: Final = 256
 PLAN_WORKER: Final = "plan:"
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
-from urllib.parse import quote
 
 from hiringhall.domain.lease import Terms
 from hiringhall.domain.names import worker_id_of
@@ -85,7 +84,7 @@ def directive_of(view: WorkerView) -> bytes:
         return b""
     parts = [word for word, said in (("quiet", view.quiet), ("terminate", view.terminate)) if said]
     if view.cancels:
-        parts.append("cancel=" + ",".join(quote(path, safe="/%") for path in view.cancels[:CANCELS_MAX]))
+        parts.append("cancel=" + ",".join(view.cancels[:CANCELS_MAX]))
     return "; ".join(parts).encode("ascii")
 
 

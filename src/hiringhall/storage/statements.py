@@ -2,8 +2,8 @@
 
 A statement is a file `NAME.sql` in `shared/` (both databases speak it) or in the folder of one database, which wins.
 `{ready}` stands for the literal of a state, `{sources:hold}` for the list of states from which a move is allowed,
-`{satisfied}` and `{final}` for those sets, `{any:ids bigint}` for "is one of the list :ids". States are literals, never
-parameters, since a parameter does not match a partial index.
+`{satisfied}` and `{final}` for those sets, `{any:ids bigint}` for "is one of the list :ids", one of `WORDS` for a word
+of the domain. States are literals, never parameters, since a parameter does not match a partial index.
 """
 
 from __future__ import annotations
@@ -14,11 +14,17 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
+from hiringhall.domain.announcement import BYTES_MAX, CHANNEL
 from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State, sources
+from hiringhall.domain.topics import EVERYTHING
+from hiringhall.domain.work import RETRYING
 
 _CONSTANT: Final = re.compile(r"\{([a-z:_ ]+)\}")
 COMMENT: Final = re.compile(r"--[^\n]*")
 PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]+)")
+
+WORDS: Final[dict[str, str]] = {"retrying": RETRYING, "rings_channel": CHANNEL, "everything": EVERYTHING}
+"""What SQL has to call as the domain does."""
 
 AnyOf = Callable[[str, str], str]
 """Renders "is one of the list": from the parameter's name and its element type to SQL."""
@@ -51,7 +57,9 @@ def expand(text: str, any_of: AnyOf) -> str:
             return _literals(SATISFIED)
         if word == "final":
             return _literals(FINAL)
-        return f"'{State(word).value}'"
+        if word == "announcement_bytes":
+            return str(BYTES_MAX)
+        return f"'{WORDS.get(word) or State(word).value}'"
 
     return _CONSTANT.sub(constant, text)
 

@@ -6,7 +6,9 @@ from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from hiringhall.domain.names import HOSTNAME_CHARACTERS_MAX
 from hiringhall.domain.work import VERSION_MAX
+from hiringhall.operations.claim import MAX_TASKS_LIMIT
 from hiringhall.wire.described import Described, Parameter
 from hiringhall.wire.operators.structs import Identifier, StatusAnswer, Task
 
@@ -36,7 +38,7 @@ NEXT: Final = Parameter(
 class RegisterRequest(Struct):
     """A worker introduces itself."""
 
-    hostname: Annotated[str, Meta(min_length=1, max_length=256)]
+    hostname: Annotated[str, Meta(min_length=1, max_length=HOSTNAME_CHARACTERS_MAX)]
 
 
 class Registered(Struct):
@@ -64,7 +66,7 @@ class ClaimRequest(Struct, omit_defaults=True):
     worker_id: Identifier
     plan_id: Identifier
     wait: Annotated[float, Meta(ge=0)] | UnsetType = UNSET
-    max_tasks: Annotated[int, Meta(ge=1, le=100)] | UnsetType | None = UNSET
+    max_tasks: Annotated[int, Meta(ge=1, le=MAX_TASKS_LIMIT)] | UnsetType | None = UNSET
 
 
 class ClaimAnswer(Struct):

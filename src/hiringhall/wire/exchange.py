@@ -86,11 +86,10 @@ Handler = Callable[[Exchange], None]
 
 
 class Route(NamedTuple):
-    """Who answers a path. `empty` is what a parked exchange is answered when it has waited long enough."""
+    """Who answers a path, and how long a body it takes."""
 
     handler: Handler
     body_limit_bytes: int
-    empty: Reply
 
 
 class Router(Protocol):

@@ -11,10 +11,9 @@ from hiringhall import __version__
 from hiringhall.wire import described_workers
 from hiringhall.wire.described import Described, Parameter
 from hiringhall.wire.operators import described
-from hiringhall.wire.operators.structs import IDENTIFIER_PATTERN, Envelope
+from hiringhall.wire.operators.structs import Envelope
 
 REFERENCE: Final = "#/components/schemas/{name}"
-IDENTIFIER: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 256, "pattern": IDENTIFIER_PATTERN}
 ALL: Final[tuple[Described, ...]] = (*described_workers.DESCRIBED, *described.DESCRIBED)
 REASONS: Final[dict[int, str]] = {
     200: "It is done.",
@@ -80,7 +79,7 @@ def _is_type(kind: Any) -> bool:
 def _operation(route: Described, schemas: dict[str, Any]) -> dict[str, Any]:
     identifiers = re.findall(r"\{(\w+)\}", route.path)
     parameters: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": IDENTIFIER} for name in identifiers
+        {"name": name, "in": "path", "required": True, "schema": described.ID} for name in identifiers
     ]
     operation: dict[str, Any] = {
         "operationId": _operation_id(route),

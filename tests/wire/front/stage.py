@@ -48,7 +48,7 @@ class Handlers:
         if name not in {"echo", "park", "bug", "empty", "big", "late_bug", "forged"}:
             return None
         handler = self.wrong_method if method in {b"OPTIONS", b"DELETE"} else getattr(self, name)
-        return Route(handler, LIMIT_BYTES, EMPTY)
+        return Route(handler, LIMIT_BYTES)
 
     def wrong_method(self, exchange: Exchange) -> None:
         exchange.answer(refusal("method_not_allowed", "Use POST.", headers=((b"allow", b"POST"),)))

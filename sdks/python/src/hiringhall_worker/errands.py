@@ -222,11 +222,7 @@ def settled_already(answer: wire.Answer, hold: Hold) -> bool:
     members = answer.members()
     if answer.header("hall-finished-by") == "self":
         return True
-    return members.get("actual_version") == hold.version and members.get("actual_status") in (
-        "DONE",
-        "FAILED",
-        "SKIPPED",
-    )
+    return members.get("actual_version") == hold.version and members.get("actual_status") in FINISHED
 
 
 def read_hold(answer: wire.Answer, identity: Identity, plan_id: str) -> Hold | None:

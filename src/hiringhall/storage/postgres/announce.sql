@@ -1,2 +1,2 @@
 -- Tell the other replicas of rings once the transaction is durable.
-SELECT pg_notify('hall_rings', :payload)
+SELECT pg_notify({rings_channel}, :payload)

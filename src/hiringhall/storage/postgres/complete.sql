@@ -61,9 +61,9 @@ WITH moment AS MATERIALIZED (
 ), rung AS MATERIALIZED (
     SELECT json_object_agg(lane.key, readied.n) AS lanes FROM readied JOIN lane ON lane.id = readied.lane
 ), told AS MATERIALIZED (
-    SELECT CAST(lanes AS text) AS lanes, CASE WHEN lanes IS NOT NULL THEN pg_notify('hall_rings', (
-        SELECT CASE WHEN octet_length(whole) <= 7900 THEN whole
-            ELSE CAST(json_build_object('origin', CAST(:origin AS text), 'rings', json_build_object('*', 1)) AS text) END
+    SELECT CAST(lanes AS text) AS lanes, CASE WHEN lanes IS NOT NULL THEN pg_notify({rings_channel}, (
+        SELECT CASE WHEN octet_length(whole) <= {announcement_bytes} THEN whole
+            ELSE CAST(json_build_object('origin', CAST(:origin AS text), 'rings', json_build_object({everything}, 1)) AS text) END
         FROM (SELECT CAST(json_build_object('origin', CAST(:origin AS text), 'lanes', lanes) AS text) AS whole) AS payload
     )) END AS sent
     FROM rung

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from hiringhall.domain.names import IDENTIFIER_CHARACTERS_MAX
 from hiringhall.wire.described import Described, Parameter
 from hiringhall.wire.operators import structs
 
@@ -11,7 +12,7 @@ SWITCH: Final[dict[str, Any]] = {"type": "string", "enum": ["true", "false", "1"
 ID: Final[dict[str, Any]] = {
     "type": "string",
     "minLength": 1,
-    "maxLength": 256,
+    "maxLength": IDENTIFIER_CHARACTERS_MAX,
     "pattern": structs.IDENTIFIER_PATTERN,
 }
 

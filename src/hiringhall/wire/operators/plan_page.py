@@ -16,7 +16,8 @@ from hiringhall.wire.operators.answers import NO_STORE, encode, json_answer
 from hiringhall.wire.operators.parameters import Query, invalid, path_id
 from hiringhall.wire.operators.plans import found_plan
 from hiringhall.wire.operators.structs import PlanSummaryAnswer
-from hiringhall.wire.operators.vocabulary import STATUSES, plan_summary, status_of, task_of_row
+from hiringhall.wire.operators.vocabulary import plan_summary, task_of_row
+from hiringhall.wire.statuses import STATUSES, status_of
 
 PAGE_TASKS: Final = 500
 TASKS_LIMIT_MAX: Final = 50_000

@@ -6,12 +6,16 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from hiringhall.domain.names import IDENTIFIER_CHARACTERS_MAX
+from hiringhall.domain.plan_file import TASKS_MAX
+from hiringhall.domain.plan_members import BACKOFF_FACTOR_LIMIT, RUN_LIMIT_SECONDS_LIMIT
 from hiringhall.domain.refusals import CODES
+from hiringhall.domain.retry import BACKOFF_SECONDS_LIMIT, MAX_ATTEMPTS_LIMIT
 
 CONTROL = "\\x00-\\x1f\\x7f-\\x9f"
 IDENTIFIER_PATTERN = f"^(?:[^.{CONTROL}][^{CONTROL}]*|\\.[^.{CONTROL}][^{CONTROL}]*|\\.\\.[^{CONTROL}]+)$"
 """Any text without control characters, except `.` and `..`."""
-Identifier = Annotated[str, Meta(min_length=1, max_length=256, pattern=IDENTIFIER_PATTERN)]
+Identifier = Annotated[str, Meta(min_length=1, max_length=IDENTIFIER_CHARACTERS_MAX, pattern=IDENTIFIER_PATTERN)]
 Count = Annotated[int, Meta(ge=0)]
 Time = Annotated[str, Meta(description="RFC 3339, UTC, milliseconds", extra_json_schema={"format": "date-time"})]
 Priority = Literal["critical", "high", "medium", "low"]
@@ -21,9 +25,9 @@ Status = Literal["PENDING", "CLAIMED", "IN_PROGRESS", "DONE", "FAILED", "SKIPPED
 class Backoff(Struct):
     """How long to wait before another attempt: `base_seconds * factor ** (attempt - 1)`, at most `max_seconds`."""
 
-    base_seconds: Annotated[float, Meta(ge=0, le=2_592_000)] | None = 1.0
-    factor: Annotated[float, Meta(ge=1, le=1_000)] | None = 2.0
-    max_seconds: Annotated[float, Meta(ge=0, le=2_592_000)] | None = 60.0
+    base_seconds: Annotated[float, Meta(ge=0, le=BACKOFF_SECONDS_LIMIT)] | None = 1.0
+    factor: Annotated[float, Meta(ge=1, le=BACKOFF_FACTOR_LIMIT)] | None = 2.0
+    max_seconds: Annotated[float, Meta(ge=0, le=BACKOFF_SECONDS_LIMIT)] | None = 60.0
 
 
 class TaskOfFile(Struct):
@@ -39,25 +43,25 @@ class TaskOfFile(Struct):
     test_steps: list[str] | None = []
     prd_requirement: str | None = ""
     on_failure: Literal["block", "skip"] | None = None
-    max_attempts: Annotated[int, Meta(ge=1, le=1_000)] | None = None
+    max_attempts: Annotated[int, Meta(ge=1, le=MAX_ATTEMPTS_LIMIT)] | None = None
     retry_backoff: Backoff | None = None
-    max_abandoned: Annotated[int, Meta(ge=1, le=1_000)] | None = None
-    run_limit_seconds: Annotated[float, Meta(ge=0, le=31_622_400)] | None = None
+    max_abandoned: Annotated[int, Meta(ge=1, le=MAX_ATTEMPTS_LIMIT)] | None = None
+    run_limit_seconds: Annotated[float, Meta(ge=0, le=RUN_LIMIT_SECONDS_LIMIT)] | None = None
 
 
 class PlanOfFile(Struct):
     """A plan file."""
 
-    tasks: Annotated[list[TaskOfFile], Meta(max_length=50_000)]
+    tasks: Annotated[list[TaskOfFile], Meta(max_length=TASKS_MAX)]
     plan_id: Identifier | None = None
     id: Identifier | None = None
     name: str | None = None
     project: str | None = None
     on_failure: Literal["block", "skip"] | None = "block"
-    max_attempts: Annotated[int, Meta(ge=1, le=1_000)] | None = 1
+    max_attempts: Annotated[int, Meta(ge=1, le=MAX_ATTEMPTS_LIMIT)] | None = 1
     retry_backoff: Backoff | None = None
-    max_abandoned: Annotated[int, Meta(ge=1, le=1_000)] | None = 5
-    run_limit_seconds: Annotated[float, Meta(ge=0, le=31_622_400)] | None = None
+    max_abandoned: Annotated[int, Meta(ge=1, le=MAX_ATTEMPTS_LIMIT)] | None = 5
+    run_limit_seconds: Annotated[float, Meta(ge=0, le=RUN_LIMIT_SECONDS_LIMIT)] | None = None
 
 
 class PriorityBody(Struct):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from hiringhall.domain.lifecycle import State
 from hiringhall.domain.names import worker_id_of
 from hiringhall.domain.plan import PRIORITY_NAMES
 from hiringhall.operations.progress import progress_of
@@ -14,25 +13,7 @@ from hiringhall.ports.asks import TaskView
 from hiringhall.ports.questions import HistoryLine, PlanView, TaskRow, WorkerView
 from hiringhall.wire.operators.answers import encode, rfc3339
 from hiringhall.wire.operators.structs import HistoryEntry, PlanSummary, Worker
-
-STATUSES: Final[dict[str, tuple[State, ...]]] = {
-    "PENDING": (State.WAITING, State.READY),
-    "CLAIMED": (State.HELD,),
-    "IN_PROGRESS": (State.HELD,),
-    "DONE": (State.DONE,),
-    "FAILED": (State.FAILED, State.CANCELLED),
-    "SKIPPED": (State.SKIPPED,),
-}
-"""The statuses of the plan workers' protocol, and the states of the hall that show as each."""
-
-
-def status_of(state: State, *, started: bool) -> str:
-    """The status of the plan workers' protocol."""
-    if state is State.HELD:
-        return "IN_PROGRESS" if started else "CLAIMED"
-    if state in (State.WAITING, State.READY):
-        return "PENDING"
-    return "FAILED" if state is State.CANCELLED else state.value.upper()
+from hiringhall.wire.statuses import status_of
 
 
 def _spliced(head: dict[str, Any], detail: str, tail: dict[str, Any]) -> msgspec.Raw:

@@ -14,7 +14,6 @@ from hiringhall.domain.work import VERSION_MAX
 from hiringhall.operations.claim import MAX_TASKS_LIMIT
 
 NESTING_MAX: Final = 100
-HOSTNAME_CHARACTERS_MAX: Final = 256
 WAIT_SECONDS_MAX: Final = 55.0
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _WHOLE = re.compile(r"[0-9]{1,16}")

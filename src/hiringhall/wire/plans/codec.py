@@ -16,7 +16,8 @@ from hiringhall.ports.asks import TaskView
 from hiringhall.ports.questions import PlanView
 from hiringhall.wire.envelope import refusal
 from hiringhall.wire.exchange import Reply
-from hiringhall.wire.plans.vocabulary import detail_of, status_of
+from hiringhall.wire.plans.vocabulary import detail_of
+from hiringhall.wire.statuses import status_of
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -29,7 +30,7 @@ FINISHED_BY: Final[dict[bool, tuple[bytes, bytes]]] = {
 }
 PRIORITY: Final[tuple[str, ...]] = tuple(f',"priority":"{name}",' for name in PRIORITY_NAMES)
 STATUS: Final[dict[tuple[State, bool], str]] = {
-    (state, started): f',"status":"{status_of(state, started)}","version":'
+    (state, started): f',"status":"{status_of(state, started=started)}","version":'
     for state in State
     for started in (True, False)
 }
@@ -123,7 +124,7 @@ def _cut(text: str, characters_max: int) -> str:
 
 def conflict_of(conflict: Conflict) -> Refused:
     """A conflict as the refusal that tells the worker what the task is now."""
-    status = None if conflict.actual_state is None else status_of(conflict.actual_state, conflict.started)
+    status = None if conflict.actual_state is None else status_of(conflict.actual_state, started=conflict.started)
     extra: dict[str, Any] = {
         "expected_version": conflict.expected_version,
         "actual_version": conflict.actual_version,

@@ -11,7 +11,7 @@ from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
 from hiringhall.wire.exchange import Exchange, Handler, Route
 from hiringhall.wire.plans.call import Call, Mount
-from hiringhall.wire.plans.claims import EMPTY, ClaimCall
+from hiringhall.wire.plans.claims import ClaimCall
 from hiringhall.wire.plans.codec import DocumentCodec, PublishedCodec
 from hiringhall.wire.plans.health import HealthCall
 from hiringhall.wire.plans.published import ControlStateCall, EventsCall, PlanCall, ReportEventCall
@@ -89,7 +89,7 @@ class PlansRouter:
             self._around[parts[1], parts[3]] = methods
 
     def _route(self, handler: Handler) -> Route:
-        return Route(handler, BODY_BYTES_MAX, EMPTY)
+        return Route(handler, BODY_BYTES_MAX)
 
     def _handler(self, call: type[Call]) -> Handler:
         mount = self._mount

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from hiringhall.domain.names import HOSTNAME_CHARACTERS_MAX
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.heartbeat import heartbeat
 from hiringhall.operations.holding import holding
 from hiringhall.operations.register import Admitted, admit
 from hiringhall.wire.plans.bodies import (
-    HOSTNAME_CHARACTERS_MAX,
     HeartbeatBody,
     heartbeat_decoder,
     invalid,
