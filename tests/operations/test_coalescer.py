@@ -9,8 +9,8 @@ import pytest
 
 from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.plan import PlanFile
-from hiringhall.ports.asks import Apply, PausePlan, Register, Settle
-from hiringhall.ports.store import StoreUnavailable
+from hiringhall.ports.asks import Apply, PausePlan, Register, Settle, Take
+from hiringhall.ports.store import Overloaded, StoreUnavailable
 from tests.operations.parts import office
 
 
@@ -130,6 +130,20 @@ async def test_one_who_is_gone_is_dropped() -> None:
         assert [ask.worker for ask in made.store.asked(Register)] == ["plan:first", "plan:there"]
 
 
+async def test_a_batch_hands_over_at_most_256_units() -> None:
+    """Claims of several tasks fill a batch by the tasks that they want."""
+    async with office() as made:
+        made.store.hold_up()
+        outcomes: list[Any] = []
+        made.hall.coalescer.ask(Register("plan:first"), outcomes.append)
+        await made.turns()
+        for number in range(6):
+            made.hall.coalescer.ask(Take(f"plan:{number}", ("plan:p",), 100), outcomes.append)
+        made.store.go_on()
+        await made.hall.coalescer.idle()
+        assert [len(batch) for batch in made.store.batches] == [1, 3, 3]
+
+
 async def test_the_queue_is_bounded() -> None:
     """Beyond the limit an ask is refused at once."""
     async with office(waiting_limit=256) as made:
@@ -139,7 +153,7 @@ async def test_the_queue_is_bounded() -> None:
         await made.turns()
         for number in range(257):
             made.hall.coalescer.ask(Register(f"plan:{number}"), outcomes.append)
-        assert [type(outcome) for outcome in outcomes] == [StoreUnavailable]
+        assert [type(outcome) for outcome in outcomes] == [Overloaded]
         assert made.hall.coalescer.waiting == 256
         made.store.go_on()
         await made.hall.coalescer.idle()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.operations.story import TELLERS, tell
@@ -17,7 +18,7 @@ ROW = TaskRow(VIEW, 0, 0, None, None, 0, 0, None)
 
 def in_state(state: State, **members: object) -> TaskRow:
     """The unit in another state."""
-    return replace(ROW, view=replace(VIEW, state=state), **members)  # type: ignore[arg-type]
+    return replace(ROW, view=structs.replace(VIEW, state=state), **members)  # type: ignore[arg-type]
 
 
 def test_a_second_hand_over_says_who_had_it_and_why_it_came_back() -> None:

@@ -49,7 +49,7 @@ async def take_snapshot(store: Store, rows: Rows, *, histories: bool = True) -> 
 
 def _members(unit: Unit, detail: str) -> dict[str, Any]:
     left_out = {"id", "lane", "plan", "task_id"}
-    members = {name: getattr(unit, name) for name in Unit.__slots__ if name not in left_out}
+    members = {name: getattr(unit, name) for name in Unit.__struct_fields__ if name not in left_out}
     return {**members, "detail": detail}
 
 

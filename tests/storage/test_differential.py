@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from hiringhall.domain.lifecycle import MOVES, Move, State
 from hiringhall.domain.refusals import Refused
@@ -123,11 +124,11 @@ def _nameless(outcome: Any) -> Any:
     """An outcome without what may differ: numbers of units, and the words of a refusal."""
     match outcome:
         case TaskView():
-            return replace(outcome, work=0)
+            return structs.replace(outcome, work=0)
         case TaskRow():
             return replace(outcome, view=_nameless(outcome.view))
         case Taken():
-            return replace(outcome, tasks=tuple(map(_nameless, outcome.tasks)))
+            return structs.replace(outcome, tasks=tuple(map(_nameless, outcome.tasks)))
         case Refused():
             return Refused(outcome.code, "", outcome.task_id)
         case Conflict(actual_state=State.WAITING):

@@ -57,7 +57,7 @@ async def test_nothing_of_a_staged_plan_shows_before_all_of_it(tmp_path: Path, m
 
     def spying(layout: object, start: int) -> object:
         if start:
-            seen.append((store._read(FindPlan("p")), store._read(ListPlans())))
+            seen.append((store._lists.answer(FindPlan("p")), store._lists.answer(ListPlans())))
         if start == 3 * staging.PORTION_TASKS:
             raise SystemError("the power fails here")
         return add(layout, start)  # type: ignore[arg-type]

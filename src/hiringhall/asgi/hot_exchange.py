@@ -44,18 +44,17 @@ class HotExchange(Exchange):
             asyncio.get_running_loop().call_soon(call, lost)
 
 
-class Both:
-    """Two answers of which nobody knows yet whether they arrived."""
+class Several:
+    """Answers of which nobody knows yet whether they arrived; a peer that pipelines can have thousands."""
 
-    __slots__ = ("first", "second")
+    __slots__ = ("calls",)
 
-    def __init__(self, first: Call, second: Call) -> None:
-        self.first = first
-        self.second = second
+    def __init__(self, *calls: Call) -> None:
+        self.calls = list(calls)
 
     def __call__(self) -> None:
-        call(self.first)
-        call(self.second)
+        for each in self.calls:
+            call(each)
 
 
 def call(callback: Call | None) -> None:

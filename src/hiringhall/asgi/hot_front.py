@@ -15,7 +15,7 @@ from hiringhall.asgi.answers import CONTINUE, new_request_id, render
 from hiringhall.asgi.connection import Connection
 from hiringhall.asgi.front_settings import FrontSettings
 from hiringhall.asgi.front_state import FrontState
-from hiringhall.asgi.hot_exchange import Both, Call, HotExchange, call, too_large
+from hiringhall.asgi.hot_exchange import Call, HotExchange, Several, call, too_large
 from hiringhall.asgi.incoming import Incoming, Malformed, Reader
 from hiringhall.wire.envelope import refusal
 from hiringhall.wire.exchange import Reply, Router
@@ -248,7 +248,11 @@ class HotFront(Connection):
                 self.loop.call_soon(call, lost)
             return
         if lost is not None:
-            self.lost = lost if self.lost is None else Both(self.lost, lost)
+            before = self.lost
+            if type(before) is Several:
+                before.calls.append(lost)
+            else:
+                self.lost = lost if before is None else Several(before, lost)
         transport.write(data)
         if close:
             self.close()

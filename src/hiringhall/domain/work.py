@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from hiringhall.domain.lease import ABANDONING, Cause, Terms
 from hiringhall.domain.lifecycle import FINAL, MOVES, Move, State, settled_or_blocked, target
 from hiringhall.domain.refusals import Refused
@@ -24,8 +26,7 @@ RETRYING: Final = "retrying"
 CANCELLED_BY_OPERATOR: Final = "cancelled by operator"
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(msgspec.Struct):
     """What the hall knows of one unit of work, apart from its contents and its dependencies."""
 
     id: int
@@ -65,8 +66,7 @@ class Unit:
         return self.state in FINAL and self.retry_at is None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """What happened to a unit: one line of its audit log."""
 
     work: int

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from hiringhall.ports.asks import Apply, Ask, Take
-from hiringhall.ports.store import Committed, Store, StoreUnavailable
+from hiringhall.ports.store import Committed, Overloaded, Store
 from hiringhall.ports.wakeups import Wakeups
 
 BATCH_ASKS_MAX: Final = 256
@@ -57,7 +57,7 @@ class Coalescer:
         if channel is None:
             channel = self._channels[name] = _Channel(self)
         if len(channel.queue) >= self._waiting_limit:
-            done(StoreUnavailable("too many requests are waiting for the database"))
+            done(Overloaded("too many requests are waiting for the database"))
             return
         channel.queue.append((ask, done, alive, on_gone))
         if not channel.busy:
@@ -160,17 +160,19 @@ class _Channel:
         batch: list[_Entry] = []
         units: set[object] = set()
         later: list[_Entry] = []
-        size = 0
-        while queue and len(batch) < BATCH_ASKS_MAX and size < BATCH_BYTES_MAX:
+        size = units_wanted = 0
+        while queue and len(batch) < BATCH_ASKS_MAX and units_wanted < BATCH_ASKS_MAX and size < BATCH_BYTES_MAX:
             ask, _, alive, on_gone = entry = queue.popleft()
             if alive is not None and not alive():
                 if on_gone is not None:
                     self._coalescer.tell(on_gone)
                 continue
             kind = type(ask)
-            if kind is Take and ask.key is None:  # type: ignore[union-attr]
-                batch.append(entry)
-                continue
+            if kind is Take:
+                units_wanted += ask.limit  # type: ignore[union-attr]
+                if ask.key is None:  # type: ignore[union-attr]
+                    batch.append(entry)
+                    continue
             if kind is Apply and batch:
                 queue.appendleft(entry)
                 break

@@ -1,13 +1,16 @@
 """What may be asked of the store, and the outcome of each ask.
 
 An ask that is refused changes nothing. The order within a batch is fixed by `ORDER`, whatever the order of arrival.
-Times are milliseconds by the database's clock.
+Times are milliseconds by the database's clock. What is made for every request is a msgspec struct, which costs a
+fraction of a frozen dataclass.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import Move, State
@@ -16,8 +19,7 @@ from hiringhall.domain.plan import PlanFile
 # --- plans -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TaskView:
+class TaskView(msgspec.Struct, frozen=True):
     """A task as the wire shows it."""
 
     work: int
@@ -32,8 +34,7 @@ class TaskView:
     delivery: int = 1  # how often this hand-over was sent, since its claim was repeated
 
 
-@dataclass(frozen=True, slots=True)
-class Settle:
+class Settle(msgspec.Struct, frozen=True):
     """Complete, fail or release the task that the worker was handed. Outcome: TaskView | Conflict | Refused."""
 
     worker: str
@@ -143,8 +144,7 @@ class Unblock:
 # --- taking ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
+class Take(msgspec.Struct, frozen=True):
     """Hand the worker the next ready units of some lanes. Outcome: Taken."""
 
     worker: str
@@ -159,8 +159,7 @@ class Take:
         return None if self.key is None else (self.worker, self.key)
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(msgspec.Struct, frozen=True):
     """What was handed over, perhaps nothing. `drained`: a lane named by the ask has nothing ready now."""
 
     tasks: tuple[TaskView, ...] = ()

@@ -17,6 +17,10 @@ class StoreUnavailable(Exception):
     """The database cannot be reached or does not answer; nothing is known to have changed."""
 
 
+class Overloaded(StoreUnavailable):
+    """More is asked of the database than it gets done; nothing has changed."""
+
+
 @dataclass(slots=True)
 class Committed:
     """The outcomes of a batch, in the order of its asks, and the rings that follow from it.

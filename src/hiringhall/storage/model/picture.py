@@ -49,5 +49,5 @@ def picture(hall: Hall) -> dict[str, Any]:
 def _members(task: Task) -> dict[str, Any]:
     unit = task.unit
     left_out = {"id", "lane", "plan", "task_id"}
-    members = {name: getattr(unit, name) for name in unit.__slots__ if name not in left_out}
+    members = {name: getattr(unit, name) for name in unit.__struct_fields__ if name not in left_out}
     return {**members, "detail": task.spec.detail}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from hiringhall.domain import work
 from hiringhall.domain.names import unit_path
@@ -13,13 +13,16 @@ from hiringhall.ports.asks import Take, Taken, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.units import lock_units, unit_from, view_of, write_tally
 
+Contents: TypeAlias = tuple[str, str | None]
+"""The detail of a task, and the trace context of the request that applied its plan."""
+
 
 def take(context: Context, asks: Sequence[Take]) -> Procedure:
     """Serve the asks in order, each from the heads of its lanes merged by priority, sequence and id."""
     takers = yield from _takers(asks)
     replayed = yield from replay(asks)
     hungry = [ask for ask in asks if ask.worker in takers and id(ask) not in replayed]
-    heads, details = yield from _heads(hungry)
+    heads, contents = yield from _heads(hungry)
     given: list[tuple[Take, Unit]] = []
     shares: dict[int, list[Unit]] = {}
     for ask in hungry:
@@ -27,12 +30,9 @@ def take(context: Context, asks: Sequence[Take]) -> Procedure:
         given.extend((ask, unit) for unit in share)
     yield from _hold(context, given)
     yield from _no_longer_to_be_stopped(given, {worker for worker, told in takers.items() if told})
-    traces = yield from _traces(unit for _, unit in given)
     outcomes = []
     for ask in asks:
-        views = replayed.get(id(ask)) or tuple(
-            view_of(unit, details[unit.id], traces.get(unit.lane)) for unit in shares.get(id(ask), ())
-        )
+        views = replayed.get(id(ask)) or tuple(view_of(unit, *contents[unit.id]) for unit in shares.get(id(ask), ()))
         outcomes.append(Taken(views, id(ask) in shares and not any(heads[lane] for lane in ask.lanes)))
     return outcomes
 
@@ -82,19 +82,19 @@ def _traces(units: Iterable[Unit]) -> Generator[Step, list[Row], dict[int, str]]
     return {row[0]: row[1] for row in rows}
 
 
-def _heads(asks: Sequence[Take]) -> Generator[Step, list[Row], tuple[dict[str, deque[Unit]], dict[int, str]]]:
+def _heads(asks: Sequence[Take]) -> Generator[Step, list[Row], tuple[dict[str, deque[Unit]], dict[int, Contents]]]:
     """The first ready units of each lane, one more than the asks want, so that an empty lane is known to be empty."""
     demand: Counter[str] = Counter()
     for ask in asks:
         for lane in ask.lanes:
             demand[lane] += ask.limit
     heads: dict[str, deque[Unit]] = {}
-    details: dict[int, str] = {}
+    contents: dict[int, Contents] = {}
     for lane, wanted in sorted(demand.items()):
         rows = yield Fetch("find_heads", {"lane": lane, "limit": wanted + 1})
         heads[lane] = deque(unit_from(row) for row in rows)
-        details.update((row[0], row[20]) for row in rows)
-    return heads, details
+        contents.update((row[0], (row[20], row[21])) for row in rows)
+    return heads, contents
 
 
 def _share(ask: Take, heads: dict[str, deque[Unit]]) -> list[Unit]:

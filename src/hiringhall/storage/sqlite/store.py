@@ -17,19 +17,21 @@ import apsw
 
 from hiringhall.domain.lease import Terms
 from hiringhall.ports.asks import Apply, Ask
-from hiringhall.ports.questions import Query
+from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, ReadyLanes
 from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
 from hiringhall.storage.procedure import Context, Procedure
 from hiringhall.storage.procedures import staging
 from hiringhall.storage.procedures.new_tasks import Layout
-from hiringhall.storage.procedures.registry import QUERIES
 from hiringhall.storage.sqlite.connection import Runner, load, open_connection
+from hiringhall.storage.sqlite.reading import Reading
 from hiringhall.storage.sqlite.schema import migrate
 from hiringhall.storage.sqlite.thread import CallThread
 
 CHANNEL: Final = "writer"
 PLANS_CHANNEL: Final = "plans"
+QUICK: Final[frozenset[type[Any]]] = frozenset({Alive, FindWorkers, KnownTasks, ReadyLanes})
+"""Questions that requests wait for; each is answered by index."""
 
 
 class SqliteStore:
@@ -41,14 +43,13 @@ class SqliteStore:
         try:
             self._writing = open_connection(path, read_only=False)
             migrate(self._writing)
-            self._reading = open_connection(path, read_only=True)
+            self._quick = Reading("hall-reader", path, statements, terms)
+            self._lists = Reading("hall-lists", path, statements, terms)
         except apsw.Error as error:
             raise StoreUnavailable(f"the database file {path} cannot be used: {error}") from error
         self._writer = Runner(self._writing, statements)
-        self._reader = Runner(self._reading, statements)
         self._transaction(lambda _: staging.abandon_all(), None)
         self._write_thread = CallThread("hall-writer")
-        self._read_thread = CallThread("hall-reader")
 
     @classmethod
     async def open(cls, path: Path | str, *, terms: Terms | None = None) -> SqliteStore:
@@ -63,7 +64,7 @@ class SqliteStore:
     @property
     def statements_run(self) -> int:
         """How many statements were run since the store was opened."""
-        return self._writer.statements_run + self._reader.statements_run
+        return sum(runner.statements_run for runner in (self._writer, self._quick.runner, self._lists.runner))
 
     def channel(self, ask: Ask) -> str:
         """All asks share the one writer; plan files do not make the others wait until a whole one is stored."""
@@ -100,14 +101,14 @@ class SqliteStore:
         return None if applied is None else Committed([applied], rings)
 
     async def read(self, query: Query) -> Any:
-        """Answer a query from the last committed state."""
-        return await self._read_thread.call(lambda: self._read(query))
+        """Answer a query from the last committed state. What requests wait for does not wait for long lists."""
+        return await (self._quick if type(query) in QUICK else self._lists).read(query)
 
     async def close(self) -> None:
         """Finish what is under way and close the file."""
         await self._write_thread.stop()
-        await self._read_thread.stop()
-        self._reading.close()
+        await self._quick.close()
+        await self._lists.close()
         self._writing.close()
 
     def _commit(self, asks: Sequence[Ask], now: int | None) -> Committed:
@@ -149,14 +150,6 @@ class SqliteStore:
         except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.BusyError, apsw.ReadOnlyError) as error:
             raise StoreUnavailable(f"the database file cannot be written: {error}") from error
         return result, context.rings
-
-    def _read(self, query: Query) -> Any:
-        context = Context(time.time_ns() // 1_000_000, self.terms)
-        self._reading.execute("BEGIN")
-        try:
-            return self._reader.run(QUERIES[type(query)](context, query))
-        finally:
-            self._reading.execute("ROLLBACK")
 
 
 def _add(layout: Layout, start: int, _context: Context) -> Procedure:

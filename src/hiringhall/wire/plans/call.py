@@ -15,7 +15,7 @@ from hiringhall.domain.names import plan_worker
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import Known
-from hiringhall.ports.store import StoreUnavailable
+from hiringhall.ports.store import Overloaded, StoreUnavailable
 from hiringhall.wire.exchange import Exchange, Reply
 from hiringhall.wire.plans.bodies import complaint_about_id, decode
 from hiringhall.wire.plans.codec import Codec, Headers
@@ -24,6 +24,13 @@ CHALLENGE: Final[Headers] = ((b"www-authenticate", b'Bearer realm="whilly"'),)
 RETRY_AFTER: Final[Headers] = ((b"retry-after", b"1"),)
 NO_HEADERS: Final[Headers] = ()
 DIRECTIVE: Final = b"hall-directive"
+
+
+def excuse(failure: StoreUnavailable) -> str:
+    """What a worker is told about the database, without the driver's own words."""
+    if isinstance(failure, Overloaded):
+        return "more is asked than the database gets done; nothing has changed"
+    return "the database does not answer; nothing is known to have changed"
 
 
 class Mount:
@@ -72,9 +79,7 @@ class Call:
     def failed(self, failure: Exception) -> None:
         """Answer that it could not be done: the database is away, or there is a bug."""
         if isinstance(failure, StoreUnavailable):
-            self.refuse(
-                Refused("unavailable", "the database does not answer; nothing is known to have changed"), RETRY_AFTER
-            )
+            self.refuse(Refused("unavailable", excuse(failure)), RETRY_AFTER)
             return
         correlation_id = secrets.token_hex(8)
         self.hall.loop.call_exception_handler(
