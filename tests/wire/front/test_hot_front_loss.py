@@ -6,6 +6,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import pytest
 
@@ -92,6 +93,20 @@ def ended(connection: socket.socket) -> bool:
         return connection.recv(1) == b""
     except BlockingIOError:
         return False
+
+
+async def test_many_answers_lost_together(stage: Stage) -> None:
+    """However many pipelined requests were answered before a reset, each hears that its answer was lost."""
+    client = await stage.connect()
+    count = sys.getrecursionlimit() * 3 // 5
+    await client.send(post("/park") * count)
+    heard: list[int] = []
+    for place in range(count):
+        exchange = (await stage.parked(place + 1))[-1]
+        exchange.answer(Reply(200, b"1"), partial(heard.append, place))
+    client.reset()
+    await eventually(lambda: len(heard) == count, "every loss to be told")
+    assert heard == list(range(count))
 
 
 async def test_next_request_proves_the_answer(stage: Stage) -> None:
