@@ -189,3 +189,10 @@ def test_a_terminal_shows_live_progress(shell: Shell) -> None:
     os.close(leader)
     assert finished(watch).status == 0
     assert b"\x1b[2K" in drawn
+
+
+@pytest.mark.parametrize("token", ["ses\name", "ses ame", "sesam\u00e9"])
+def test_a_token_that_cannot_be_sent_is_not_shown(token: str) -> None:
+    """A token with characters that no header carries is named by its variable, never by its value."""
+    ran = Shell(HALL_SERVER="http://127.0.0.1:1", HALL_ADMIN_TOKEN=token).run("plan", "list")
+    assert (ran.status, ran.err) == (1, "hall: HALL_ADMIN_TOKEN: a token is visible ASCII characters\n")

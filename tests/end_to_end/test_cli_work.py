@@ -89,6 +89,21 @@ def test_sigterm_reaches_the_command_and_the_task_goes_back(shell: Shell, tmp_pa
     assert shell.statuses("P") == {"A": "PENDING"}
 
 
+def test_a_command_that_ends_well_after_its_task_went_back(shell: Shell, tmp_path: Path) -> None:
+    """A task that was given back is not said to be done, however well its command ended."""
+    shell.apply("P", "A")
+    err = tmp_path / "err"
+    with err.open("wb") as errors:
+        script = "trap 'exit 0' TERM; echo at it >&2; sleep 60 & wait"
+        worker = shell.start("work", "plan", "P", "--", "sh", "-c", script, stderr=errors)
+        until_written(err, "at it")
+        worker.send_signal(signal.SIGTERM)
+        assert finished(worker).status == 0
+    assert "A: stopped" in written(err)
+    assert "A: done" not in written(err)
+    assert shell.statuses("P") == {"A": "PENDING"}
+
+
 def test_a_cancelled_task_ends_its_command(shell: Shell, tmp_path: Path) -> None:
     """What an operator takes away is told to the worker, which ends the command and goes on."""
     shell.apply("P", "A")

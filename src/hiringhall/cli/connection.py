@@ -117,15 +117,14 @@ class Connection:
                 f"no operator token for {self.place.url}: set HALL_ADMIN_TOKEN or give --token",
                 f"({self.place.file} holds only tokens that the server made itself)",
             )
-        try:
-            self._client: httpx.Client = httpx.Client(
-                base_url=self.place.url,
-                headers={"authorization": f"Bearer {self._token}"},
-                timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
-                trust_env=not _is_loopback(self.place.url),
-            )
-        except UnicodeEncodeError:
-            raise Trouble(f"{self._token_origin}: a token is visible ASCII characters") from None
+        if not all("!" <= character <= "~" for character in self._token):  # the complaint of httpx would show it
+            raise Trouble(f"{self._token_origin}: a token is visible ASCII characters")
+        self._client: httpx.Client = httpx.Client(
+            base_url=self.place.url,
+            headers={"authorization": f"Bearer {self._token}"},
+            timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            trust_env=not _is_loopback(self.place.url),
+        )
 
     def close(self) -> None:
         """End the connection."""

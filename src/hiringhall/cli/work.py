@@ -130,7 +130,7 @@ class _Telling:
         except Exception as failure:
             say(f"{task.id}: {'stopped' if task.cancelled.is_set() else 'failed'}: {str(failure).splitlines()[0]}")
             raise
-        say(f"{task.id}: done")
+        say(f"{task.id}: {'stopped: its command ended well, but too late' if task.cancelled.is_set() else 'done'}")
 
 
 def say(line: str) -> None:
