@@ -147,7 +147,7 @@ class Office:
         content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         route = self.router.match(method.encode(), path.encode())
         assert route is not None, f"no route for {method} {path}"
-        conversation = Conversation(Request(method.encode(), path.encode(), b"", fields, content, "127.0.0.1"))
+        conversation = Conversation(Request(method.encode(), path.encode(), b"", fields, content))
         route.handler(conversation)
         return conversation
 

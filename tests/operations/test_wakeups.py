@@ -8,7 +8,7 @@ from hiringhall.wakeups.local import UNUSED_LANES_MAX, LocalWakeups
 
 
 class Waiter:
-    """Writes down that it was rung, or told."""
+    """Writes down that it was rung."""
 
     def __init__(self, name: str, heard: list[str]) -> None:
         self.name = name
@@ -18,9 +18,6 @@ class Waiter:
     def rung(self, hops: int) -> None:
         self.heard.append(self.name)
         self.hops = hops
-
-    def told(self) -> None:
-        self.heard.append(f"{self.name} told")
 
 
 def test_a_ring_wakes_as_many_as_it_counts_first_come_first() -> None:
@@ -59,16 +56,15 @@ def test_other_topics_wake_nobody() -> None:
 
 
 def test_the_topic_of_everything_wakes_everybody() -> None:
-    """ "*" rings all lanes and tells all listeners."""
+    """ "*" rings all lanes."""
     wakeups, heard = LocalWakeups(), list[str]()
     for key in ("one", "two"):
         lane = wakeups.lane(key)
         lane.mark_drained(lane.rings)
         lane.park(Waiter(key, heard))
         lane.park(Waiter(key, heard))
-    wakeups.listen("topic", Waiter("listener", heard))
     wakeups.ring(EVERYTHING)
-    assert heard == ["one", "one", "two", "two", "listener told"]
+    assert heard == ["one", "one", "two", "two"]
     assert not wakeups.lane("one").drained
 
 

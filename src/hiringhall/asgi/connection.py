@@ -7,7 +7,6 @@ from collections import deque
 from typing import Any, ClassVar, Final
 
 from uvicorn.config import Config
-from uvicorn.protocols.utils import get_remote_addr
 from uvicorn.server import ServerState
 
 from hiringhall.asgi.answers import new_request_id, render
@@ -27,8 +26,7 @@ class Connection(UvicornSide):
     """Everything about a connection but the requests on it."""
 
     __slots__ = (
-        "asgi_turn", "backlog", "choked", "closing", "fault", "feeding", "lost", "peer", "queue", "reader", "since",
-        "turn",
+        "asgi_turn", "backlog", "choked", "closing", "fault", "feeding", "lost", "queue", "reader", "since", "turn",
     )  # fmt: skip
 
     state: ClassVar[FrontState]
@@ -63,7 +61,6 @@ class Connection(UvicornSide):
         """The parser is running: what is left to do is done when it returns."""
         self.since = -1.0
         """Idle since then; negative if not idle."""
-        self.peer = ""
 
     @classmethod
     def prepare(cls, config: Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
@@ -173,9 +170,3 @@ class Connection(UvicornSide):
         """Tell who gave the last answer that it did not arrive."""
         lost, self.lost = self.lost, None
         call(lost)
-
-    def find_peer(self) -> str:
-        """The address of the peer, looked up once."""
-        client = self.client or get_remote_addr(self.transport)
-        self.peer = client[0] if client else ""
-        return self.peer

@@ -216,7 +216,6 @@ class HotFront(Connection):
                 self.on_body(message.body)
             self.on_message_complete()
             return
-        message.source = self.peer or self.find_peer()
         exchange = HotExchange(message, self)
         self.turn = exchange
         if message.size > route.body_limit_bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from sys import intern
 from typing import TYPE_CHECKING, Final
 
 import httptools
@@ -181,7 +182,7 @@ class Reader:
         front = self.front
         message = Incoming.__new__(Incoming)
         message.method = parser.get_method()
-        message.version = version = parser.get_http_version()
+        message.version = version = intern(parser.get_http_version())
         message.keep_alive = parser.should_keep_alive()
         if version != "1.1":
             if version != "1.0":
@@ -205,7 +206,6 @@ class Reader:
         message.request_id = self.request_id
         message.expects = self.expects
         message.upgrade = parser.should_upgrade()
-        message.source = ""
         message.route = None
         if message.upgrade:
             self.upgraded = front.upgrades(message)

@@ -75,14 +75,12 @@ class PlainFront:
             if body.too_large:
                 await body.refuse(send)
             return
-        client = scope.get("client")
         request = Request(
             method=scope["method"].encode("ascii"),
             path=path,
             query=scope["query_string"],
             headers=[(bytes(name), bytes(value)) for name, value in scope["headers"]],
             body=content,
-            source=client[0] if client else "",
         )
         answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         exchange = PlainExchange(request, answered)

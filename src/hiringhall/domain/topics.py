@@ -18,17 +18,21 @@ def plan_lane(plan: str) -> str:
     return f"plan:{plan}"
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4_096)
 def topic_of(key: str) -> str:
     """The topic of a lane, by its key: 16 hexadecimal digits."""
-    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return _short_name(key)
 
 
 def topic_of_worker(key: str) -> str:
     """The topic of a worker, by its key."""
-    return topic_of(f"worker {key}")
+    return _short_name(f"worker {key}")
 
 
 def topic_of_plan(plan: str) -> str:
     """The topic of the lane of a plan, whether or not the plan exists yet."""
     return topic_of(plan_lane(plan))
+
+
+def _short_name(name: str) -> str:
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -6,11 +6,11 @@ that went away gets nothing: a claim not yet looked for is dropped, and what was
 
 from __future__ import annotations
 
-from asyncio import TimerHandle
 from typing import Any, Final, Protocol
 
 from hiringhall.domain.topics import plan_lane
 from hiringhall.operations.hall import Hall
+from hiringhall.operations.parked import Moment
 from hiringhall.operations.presence import NEVER, Known
 from hiringhall.ports.asks import Take, TaskView
 from hiringhall.ports.wakeups import HOPS_MAX
@@ -53,11 +53,11 @@ class Claim:
         "_lane",
         "_limit",
         "_limited",
+        "_moment",
         "_rings",
         "_said",
         "_state",
         "_taken",
-        "_timer",
     )  # fmt: skip
 
     def __init__(
@@ -73,7 +73,8 @@ class Claim:
         self._limited = limited
         self._key = key
         self._ends_at = 0.0
-        self._timer: TimerHandle | None = None
+        self._moment: Moment | None = None
+        """When it ends, once it was parked."""
         self._rings = 0
         self._hops = 0
         self._taken: tuple[TaskView, ...] = ()
@@ -96,8 +97,7 @@ class Claim:
 
     @property
     def _quiet(self) -> bool:
-        view = self._known.view
-        return view is not None and (view.quiet or view.terminate)
+        return self._known.quiet
 
     # --- looking
 
@@ -155,7 +155,7 @@ class Claim:
         self._taken = tasks
         if self._key is not None:
             hall.hand_back.answered(tasks)
-        if known.tells:
+        if known.open is not None:
             now = hall.time()
             for task in tasks:
                 known.open[task.work] = ((task.plan, task.task_id, task.version), now)
@@ -163,8 +163,9 @@ class Claim:
 
     def lost(self) -> None:
         """The answer certainly did not arrive."""
-        for task in self._taken:
-            self._known.open.pop(task.work, None)
+        if self._known.open is not None:
+            for task in self._taken:
+                self._known.open.pop(task.work, None)
         self._hall.hand_back.lost(self._taken, self._known.key, repeatable=self._key is not None)
 
     # --- waiting in line
@@ -178,12 +179,11 @@ class Claim:
         hall, known = self._hall, self._known
         if not self._quiet:  # a quiet worker gets nothing, so a ring would be wasted on it
             self._lane.park(self)
-        if self._timer is None:
-            self._ends_at -= self._hold * (1.0 - SHORTEST_SHARE) * hall.jitter()
-            self._timer = hall.loop.call_at(self._ends_at, self._timed_out)
-            hall.parked[self] = None
-            hall.presence.park(known)
-            hall.wakeups.listen(known.topic, self)
+        if self._moment is None:
+            ends_at = self._ends_at - self._hold * (1.0 - SHORTEST_SHARE) * hall.jitter()
+            self._moment = hall.parked.add(self, ends_at)
+            self._ends_at = self._moment.at
+            hall.presence.park(known, self)
             if known.read_at == NEVER:  # the worker's topic was rung before anybody listened
                 self.told()
 
@@ -206,9 +206,10 @@ class Claim:
             if was_quiet:
                 self._look()
 
-    def _timed_out(self) -> None:
-        if self._state == _PARKED:
-            self.end()
+    def time_over(self) -> None:
+        """The moment at which it ends has come; if it is being looked for, that was the last look."""
+        self._ends_at = 0.0
+        self.end()
 
     def end(self) -> None:
         """End a parked claim with the empty answer; one that is being looked for ends by itself."""
@@ -232,11 +233,9 @@ class Claim:
             return
         self._state = _ENDED
         hall, lane = self._hall, self._lane
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if self._moment is not None:
             lane.leave(self)
-            hall.parked.pop(self, None)
-            hall.presence.unpark(self._known)
-            hall.wakeups.ignore(self._known.topic, self)
+            hall.parked.remove(self, self._moment)
+            self._moment = None
+            hall.presence.unpark(self._known, self)
         hall.wakeups.done_with(lane)

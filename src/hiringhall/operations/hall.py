@@ -6,19 +6,17 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hiringhall.auth.tokens import Tokens
 from hiringhall.config import Settings
 from hiringhall.domain.lease import Terms
 from hiringhall.operations.coalescer import Coalescer
 from hiringhall.operations.handback import HandBack
+from hiringhall.operations.parked import ParkedClaims
 from hiringhall.operations.presence import Presence
 from hiringhall.ports.store import Store
 from hiringhall.ports.wakeups import Wakeups
-
-if TYPE_CHECKING:
-    from hiringhall.operations.claim import Claim
 
 CLOSE_SECONDS: Final = 2.0
 """How long the end of the process waits for the database."""
@@ -52,7 +50,7 @@ class Hall:
         self.coalescer = Coalescer(store, wakeups, waiting_limit=settings.waiting_limit)
         self.presence = Presence(store, self.coalescer, wakeups, self.terms)
         self.hand_back = HandBack(self.coalescer)
-        self.parked: dict[Claim, None] = {}
+        self.parked = ParkedClaims(self.loop)
         self.task_failed: Callable[[], None] = nothing
         """Called when a worker failed a task: another attempt may be due soon."""
         self.ready = True

@@ -20,13 +20,15 @@ APART_SECONDS_MIN: Final = 1.0
 
 def holding(hall: Hall, known: Known, header: bytes, now: float) -> None:
     """Compare a `Hall-Holding` header with what the worker was handed."""
-    known.tells = True
+    if known.open is None:
+        known.open = {}
+    handed = known.open
     if now - known.holding_at < APART_SECONDS_MIN:
         return
     named = parse_holding(header.decode("latin-1"))
     old_enough = hall.terms.answer_lost_after_ms / 1000
     if now < known.clean_until and not any(
-        name not in named and now - handed_at > old_enough for name, handed_at in known.open.values()
+        name not in named and now - handed_at > old_enough for name, handed_at in handed.values()
     ):
         return
     known.holding_at = now
@@ -39,7 +41,7 @@ def holding(hall: Hall, known: Known, header: bytes, now: float) -> None:
                 hall.loop.call_exception_handler(context)
             return
         known.clean_until = now + old_enough  # other processes may have handed it something since
-        for work in [work for work, (name, at) in known.open.items() if name not in named and now - at > old_enough]:
-            del known.open[work]
+        for work in [work for work, (name, at) in handed.items() if name not in named and now - at > old_enough]:
+            del handed[work]
 
     hall.coalescer.ask(Reconcile(known.key, named), compared)

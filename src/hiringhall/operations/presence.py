@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from hiringhall.domain.lease import Terms
-from hiringhall.domain.names import worker_id_of
 from hiringhall.domain.topics import EVERYTHING, topic_of_worker
 from hiringhall.operations.coalescer import Coalescer
 from hiringhall.ports.asks import MarkSeen, Sign
@@ -33,19 +31,29 @@ UNUSED_SECONDS: Final = 600.0
 NEVER: Final = float("-inf")
 
 
+class Parked(Protocol):
+    """A parked call of a worker."""
+
+    def told(self) -> None:
+        """Something about the worker changed."""
+
+
 class Known:
     """A worker as this process knows it. Times are seconds of the event loop's clock."""
 
     __slots__ = (
-        "beat_at", "clean_until", "directive", "hash", "holding_at", "key", "open", "parked", "read_at", "reading",
-        "seen_at", "signed", "tells", "topic", "view", "worker_id",
+        "beat_at", "clean_until", "directive", "hash", "holding_at", "key", "offline", "open", "parked", "quiet",
+        "read_at", "reading", "registered", "seen_at", "signed", "topic",
     )  # fmt: skip
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self.worker_id = worker_id_of(key)
         self.topic = topic_of_worker(key)
-        self.view: WorkerView | None = None
+        self.registered = False
+        """Whether the store knows it."""
+        self.quiet = False
+        """Whether it is given nothing, since it is quiet or to end."""
+        self.offline = False
         self.directive = b""
         """The value of its directive header; empty if there is nothing to say."""
         self.read_at = NEVER
@@ -54,14 +62,12 @@ class Known:
         self.beat_at = NEVER
         self.signed = True
         """Whether its last sign of life is on its way to the store."""
-        self.parked = 0
-        """How many of its calls are parked here."""
+        self.parked: tuple[Parked, ...] = ()
+        """Its calls that are parked here."""
         self.hash: bytes | None = None
         """Of the token that was found to be its own."""
-        self.tells = False
-        """Whether it says what it holds."""
-        self.open: dict[int, tuple[tuple[str, str, int], float]] = {}
-        """What it was handed by this process, if it says what it holds: unit to what it would name, and when."""
+        self.open: dict[int, tuple[tuple[str, str, int], float]] | None = None
+        """What this process handed it: unit to what it would name, and when. None until it says what it holds."""
         self.holding_at = NEVER
         """When what it says was last compared with the store."""
         self.clean_until = NEVER
@@ -69,8 +75,10 @@ class Known:
 
     def renew(self, view: WorkerView | None, now: float) -> None:
         """Take over what the store says."""
-        self.view = view
         self.read_at = now
+        self.registered = view is not None
+        self.quiet = view is not None and (view.quiet or view.terminate)
+        self.offline = view is not None and view.offline
         self.directive = directive_of(view) if view is not None else b""
 
 
@@ -125,7 +133,7 @@ class Presence:
 
     def _is_fresh(self, known: Known, now: float) -> bool:
         age = now - known.read_at
-        if age > VIEW_SECONDS_MAX or known.view is None:
+        if age > VIEW_SECONDS_MAX or not known.registered:
             return False
         if age > REFRESH_SECONDS and not known.reading:
             known.reading = True
@@ -159,8 +167,15 @@ class Presence:
         if topic == EVERYTHING:
             for known in self._by_key.values():
                 known.read_at = NEVER
+            rung = list(self._parked)
         elif (found := self._by_topic.get(topic)) is not None:
             found.read_at = NEVER
+            rung = [found]
+        else:
+            return
+        for known in rung:
+            for call in known.parked:
+                call.told()
 
     def _want(self, wanted: dict[Any, list[Found]], name: Any, found: Found | None) -> None:
         waiting = wanted.setdefault(name, [])
@@ -259,8 +274,8 @@ class Presence:
         if known.signed:
             known.signed = False
             self._unsigned.append(known)
-            if known.view is not None and known.view.offline:  # "a known but offline worker that calls is online again"
-                known.view = replace(known.view, offline=False)
+            if known.offline:  # "a known but offline worker that calls is online again"
+                known.offline = False
                 self._hurry()
             elif self._timer is None:
                 self._timer = self._loop.call_later(self._interval, self._flush)
@@ -270,16 +285,16 @@ class Presence:
         known.beat_at = now
         self.seen(known, now)
 
-    def park(self, known: Known) -> None:
+    def park(self, known: Known, call: Parked) -> None:
         """A call of the worker is parked: while its connection is open the worker is alive."""
-        known.parked += 1
+        known.parked += (call,)
         self._parked[known] = None
         if self._timer is None:
             self._timer = self._loop.call_later(self._interval, self._flush)
 
-    def unpark(self, known: Known) -> None:
+    def unpark(self, known: Known, call: Parked) -> None:
         """A parked call of the worker ended, or its connection did."""
-        known.parked -= 1
+        known.parked = tuple(each for each in known.parked if each is not call)
         if not known.parked:
             del self._parked[known]
         self.seen(known, self._loop.time())

@@ -97,7 +97,7 @@ def take_next(
             hall.hand_back.lost(outcome.tasks, known.key, repeatable=False)
             return
         task = outcome.tasks[0] if outcome.tasks else None
-        if task is not None and known.tells:
+        if task is not None and known.open is not None:
             known.open[task.work] = ((task.plan, task.task_id, task.version), hall.time())
         done(task)
 

@@ -21,13 +21,6 @@ class Waiter(Protocol):
         """Look again; the waiter is off the lane. `hops`: how often the ring may still be passed on."""
 
 
-class Listener(Protocol):
-    """Wants to know of every ring of a topic, such as that of a worker."""
-
-    def told(self) -> None:
-        """The topic was rung."""
-
-
 class Lane(Protocol):
     """Where the waiters of one lane stand in line."""
 
@@ -69,17 +62,11 @@ class Wakeups(Protocol):
     def done_with(self, lane: Lane) -> None:
         """One who asked for the lane no longer uses it."""
 
-    def listen(self, topic: str, listener: Listener) -> None:
-        """Be told of every ring of the topic."""
-
-    def ignore(self, topic: str, listener: Listener) -> None:
-        """Be told no longer."""
-
     def before(self, hook: Callable[[str], None]) -> None:
-        """Call `hook` with the topic of every ring, before anybody is woken by it; for caches."""
+        """Call `hook` with the topic of every ring, before anybody is woken by it."""
 
     def ring(self, topic: str, count: int = 1) -> None:
-        """Wake up to `count` waiters of a topic and all its listeners. The topic "*" is all topics, and all waiters."""
+        """Wake up to `count` waiters of a topic. The topic "*" is all topics, and all waiters."""
 
     def ring_committed(self, rings: Mapping[str, int]) -> None:
         """Ring what follows from a commit of this process."""

@@ -1,4 +1,4 @@
-"""Wake-ups within this process: lanes with their waiters in line, topics with their listeners."""
+"""Wake-ups within this process: lanes with their waiters in line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from hiringhall.domain.topics import EVERYTHING, topic_of
-from hiringhall.ports.wakeups import HOPS_MAX, Lane, Listener, Waiter
+from hiringhall.ports.wakeups import HOPS_MAX, Lane, Waiter
 
 UNUSED_LANES_MAX: Final = 10_000
 """Lanes that nobody uses are remembered up to this number, since it spares a look to know that they are drained."""
@@ -69,7 +69,6 @@ class LocalWakeups:
     def __init__(self) -> None:
         self._by_key: dict[str, LocalLane] = {}
         self._by_topic: dict[str, LocalLane] = {}
-        self._listeners: dict[str, list[Listener]] = {}
         self._hooks: list[Callable[[str], None]] = []
 
     def lane(self, key: str) -> Lane:
@@ -92,16 +91,6 @@ class LocalWakeups:
             del self._by_key[lane.key]
             self._by_topic.pop(lane.topic, None)
 
-    def listen(self, topic: str, listener: Listener) -> None:
-        self._listeners.setdefault(topic, []).append(listener)
-
-    def ignore(self, topic: str, listener: Listener) -> None:
-        listeners = self._listeners.get(topic)
-        if listeners is not None and listener in listeners:
-            listeners.remove(listener)
-            if not listeners:
-                del self._listeners[topic]
-
     def before(self, hook: Callable[[str], None]) -> None:
         self._hooks.append(hook)
 
@@ -111,14 +100,8 @@ class LocalWakeups:
         if topic == EVERYTHING:
             for lane in list(self._by_key.values()):
                 lane.ring(lane.waiting)
-            listeners = [listener for group in self._listeners.values() for listener in group]
-        else:
-            found = self._by_topic.get(topic)
-            if found is not None:
-                found.ring(count)
-            listeners = list(self._listeners.get(topic, ()))
-        for listener in listeners:
-            listener.told()
+        elif (found := self._by_topic.get(topic)) is not None:
+            found.ring(count)
 
     def ring_committed(self, rings: Mapping[str, int]) -> None:
         for topic, count in rings.items():

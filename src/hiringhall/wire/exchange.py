@@ -20,7 +20,7 @@ class Reply(NamedTuple):
 class Request:
     """A complete request: the body has been read and is within its route's limit."""
 
-    __slots__ = ("body", "headers", "method", "path", "query", "source")
+    __slots__ = ("body", "headers", "method", "path", "query")
 
     method: bytes
     path: bytes
@@ -29,8 +29,6 @@ class Request:
     headers: Headers
     """In the order they came, names in lower case."""
     body: bytes
-    source: str
-    """The address of the peer, without its port; empty if it has none."""
 
     def __init__(
         self,
@@ -39,14 +37,12 @@ class Request:
         query: bytes = b"",
         headers: Headers = (),
         body: bytes = b"",
-        source: str = "",
     ) -> None:
         self.method = method
         self.path = path
         self.query = query
         self.headers = headers
         self.body = body
-        self.source = source
 
     def header(self, name: bytes) -> bytes | None:
         """The value of the first header of that lower-case name."""

@@ -148,7 +148,7 @@ class WorkerCall(Call):
         """Find the worker that the request names, and go on with `identified`."""
         known = self.known
         if known is not None:
-            if known.worker_id == worker_id:
+            if known.key == plan_worker(worker_id):
                 self.identified()
             else:
                 self.refuse(Refused("worker_forbidden", "the token belongs to another worker than the one named"))

@@ -19,12 +19,14 @@ from hiringhall.wire.plans.codec import trace_of
 EMPTY: Final = Reply(204)
 READ: Final[dict[bytes, bytes]] = {}
 """In place of headers that have been read."""
+ASKED: Final = ClaimBody("", "")
+"""In place of a body that has been read."""
 
 
 class ClaimCall(WorkerCall):
     """A claim from its token to its answer."""
 
-    __slots__ = ("_claim", "_hold", "_limit", "_plan", "_several", "_worker_id")
+    __slots__ = ("_body", "_claim", "_hold", "_limit", "_several")
 
     decoder = claim_decoder
 
@@ -33,8 +35,7 @@ class ClaimCall(WorkerCall):
         if complaint is not None:
             self.refuse(complaint)
             return
-        self._plan = body.plan_id
-        self._worker_id = body.worker_id
+        self._body = body
         self._several = False
         self._limit = 1
         self._hold = self.hall.settings.claim_hold
@@ -49,7 +50,7 @@ class ClaimCall(WorkerCall):
 
     def identified(self) -> None:
         if self.known is None:
-            admit_on_the_fly(self.hall, self._worker_id, self._registered)
+            admit_on_the_fly(self.hall, self._body.worker_id, self._registered)
         else:
             self._look(self.known)
 
@@ -68,16 +69,23 @@ class ClaimCall(WorkerCall):
             holding(self.hall, known, held, self.now)
         key = headers.get(b"idempotency-key") or None  # an empty one is none
         claim = self._claim = Claim(
-            self.hall, self, known, self._plan, self._hold,
+            self.hall, self, known, self._body.plan_id, self._hold,
             limit=self._limit, limited=held is None, key=None if key is None else self._hash_of(key),
         )  # fmt: skip
         self.exchange.when_gone = claim.gone
-        self.headers = READ  # many claims are parked for long
+        self._let_go()
         claim.start(self.now)
+
+    def _let_go(self) -> None:
+        """Keep nothing of the request that is not needed any more: many claims are parked for long."""
+        request = self.exchange.request
+        request.headers, request.body = (), b""
+        self.headers = READ
+        self._body = ASKED
 
     def _hash_of(self, key: bytes) -> bytes:
         """The same key with a claim on another plan, or for another number of tasks, is another claim."""
-        asked = f"{self._limit if self._several else 0} {self._plan}"
+        asked = f"{self._limit if self._several else 0} {self._body.plan_id}"
         return sha256(key + b"\0" + asked.encode()).digest()
 
     def handed(self, tasks: tuple[TaskView, ...]) -> None:

@@ -71,7 +71,7 @@ class SettleCall(WorkerCall):
             self.exchange.answer(Reply(200, settled(self.codec, task), self.directive()))
             return
         self._task = task
-        limited = b"hall-holding" not in self.headers and not self.known.tells
+        limited = b"hall-holding" not in self.headers and self.known.open is None
         take_next(
             self.hall, self.known, self._next_of, limited=limited, is_there=self.is_there, done=self._answer_with_next
         )
@@ -84,7 +84,8 @@ class SettleCall(WorkerCall):
             return
 
         def lost() -> None:
-            known.open.pop(following.work, None)
+            if known.open is not None:
+                known.open.pop(following.work, None)
             self.hall.hand_back.lost((following,), known.key, repeatable=False)
 
         self.exchange.answer(Reply(200, body, self.directive() + trace_of(following)), lost)
