@@ -11,8 +11,9 @@ import apsw
 import asyncpg
 import pytest
 
-from hiringhall.storage.postgres.connection import Prepared, settings_for
-from hiringhall.storage.postgres.connection import load as load_postgres
+from hiringhall.storage.postgres.connection import settings_for
+from hiringhall.storage.postgres.prepared import Prepared
+from hiringhall.storage.postgres.prepared import load as load_postgres
 from hiringhall.storage.postgres.store import PostgresStore
 from hiringhall.storage.sqlite.connection import load as load_sqlite
 from hiringhall.storage.sqlite.store import SqliteStore

@@ -1,11 +1,10 @@
-"""PostgreSQL connections: their settings, how one is replaced, and how a step of a procedure is carried out."""
+"""PostgreSQL connections: their settings, how they are lent, and how one is replaced."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import asyncpg
@@ -13,8 +12,6 @@ from asyncpg.connect_utils import SessionAttribute
 
 from hiringhall.ports.store import StoreUnavailable
 from hiringhall.storage.postgres.failures import is_away
-from hiringhall.storage.procedure import Fetch, FetchMany, Many, Procedure, Row, Step
-from hiringhall.storage.statements import COMMENT, PARAMETER, Statement, load_statements
 
 Connection: TypeAlias = "asyncpg.Connection[Any]"
 
@@ -23,33 +20,6 @@ GRACE_SECONDS: Final = 1.0
 """How much longer the client waits for an answer than the server works on it."""
 ABANDONED_TRANSACTION_SECONDS: Final = 10.0
 STATEMENTS_CACHED_MAX: Final = 400
-
-
-def any_of(name: str, element: str) -> str:
-    """SQL for "is one of the list", which travels as an array."""
-    return f"= ANY (CAST(:{name} AS {element}[]))"
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A statement in PostgreSQL's words. `whole`: all rows of parameters go into one run, transposed to arrays."""
-
-    text: str
-    parameters: tuple[str, ...]
-    whole: bool
-
-
-def prepared(statement: Statement) -> Prepared:
-    """Number the parameters of a statement."""
-    numbers = {name: number for number, name in enumerate(statement.parameters, start=1)}
-    code = COMMENT.sub("", statement.text)
-    text = PARAMETER.sub(lambda found: f"${numbers[found[1]]}", code).strip()
-    return Prepared(f"/* {statement.name} */ {text}", statement.parameters, "unnest(" in text)
-
-
-def load() -> dict[str, Prepared]:
-    """The statements in PostgreSQL's words."""
-    return {name: prepared(statement) for name, statement in load_statements("postgres", any_of).items()}
 
 
 def settings_for(
@@ -172,70 +142,3 @@ class Links:
         """Let go of all connections at once; those who use them hear that the database is away."""
         for link in self._all:
             link.drop()
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """A step with its parameters in the order of the statement."""
-
-    statement: Prepared
-    step: Step
-    arguments: Sequence[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _End:
-    """What a procedure returned."""
-
-    result: Any
-
-
-class Runner:
-    """Carries out procedures on connections, and counts statements."""
-
-    __slots__ = ("statements", "statements_run")
-
-    def __init__(self, statements: Mapping[str, Prepared]) -> None:
-        self.statements = statements
-        self.statements_run = 0
-
-    async def run(self, connection: Connection, procedure: Procedure, *, aside: bool = False) -> Any:
-        """Drive a procedure to its end and return its result. `aside`: it computes much, so that a thread does that."""
-        rows: list[Row] | None = None
-        while True:
-            following = await asyncio.to_thread(self._next, procedure, rows) if aside else self._next(procedure, rows)
-            if isinstance(following, _End):
-                return following.result
-            rows = await self._execute(connection, following)
-
-    async def carry_out(self, connection: Connection, step: Step) -> list[Row]:
-        """Run the statement of one step."""
-        return await self._execute(connection, self._bind(step))
-
-    def _next(self, procedure: Procedure, rows: list[Row] | None) -> _Bound | _End:
-        try:
-            return self._bind(procedure.send(rows))  # type: ignore[arg-type]
-        except StopIteration as end:
-            return _End(end.value)
-
-    def _bind(self, step: Step) -> _Bound:
-        statement = self.statements[step.statement]
-        names = statement.parameters
-        if isinstance(step, Fetch):
-            given = step.parameters
-            return _Bound(statement, step, [given[name] for name in names])
-        if statement.whole:
-            return _Bound(statement, step, [[row[name] for row in step.rows] for name in names])
-        return _Bound(statement, step, [[row[name] for name in names] for row in step.rows])
-
-    async def _execute(self, connection: Connection, bound: _Bound) -> list[Row]:
-        statement, step = bound.statement, bound.step
-        if isinstance(step, Fetch) or statement.whole:
-            self.statements_run += 1
-            return await connection.fetch(statement.text, *bound.arguments)
-        self.statements_run += len(bound.arguments)
-        if isinstance(step, FetchMany):
-            return await connection.fetchmany(statement.text, bound.arguments)
-        assert isinstance(step, Many)
-        await connection.executemany(statement.text, bound.arguments)
-        return []

@@ -14,7 +14,8 @@ from hiringhall.domain.lease import Terms
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.ports.asks import Settle, Take, Taken, TaskView
 from hiringhall.ports.store import Committed
-from hiringhall.storage.postgres.connection import Connection, Runner
+from hiringhall.storage.postgres.connection import Connection
+from hiringhall.storage.postgres.runner import Runner
 from hiringhall.storage.procedure import Fetch
 from hiringhall.storage.procedures.take import replay
 

@@ -36,10 +36,12 @@ from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, Re
 from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
 from hiringhall.storage.postgres import hot_verbs
-from hiringhall.storage.postgres.connection import GRACE_SECONDS, Connection, Link, Links, Runner, load, settings_for
+from hiringhall.storage.postgres.connection import GRACE_SECONDS, Connection, Link, Links, settings_for
 from hiringhall.storage.postgres.failures import is_away, is_race
+from hiringhall.storage.postgres.prepared import load
+from hiringhall.storage.postgres.runner import Runner
 from hiringhall.storage.postgres.schema import migrate
-from hiringhall.storage.procedure import Context, Fetch
+from hiringhall.storage.procedure import Context, Fetch, Many, Procedure
 from hiringhall.storage.procedures.registry import QUERIES
 
 CONNECTIONS_MIN: Final = 5
@@ -229,12 +231,15 @@ class PostgresStore:
             assert now is not None
             context = Context(now, self.terms)
             aside = any(isinstance(ask, Apply) and len(ask.file.tasks) > BIG_FILE_TASKS for ask in asks)
-            outcomes = await self._runner.run(connection, carry_out(context, asks), aside=aside)
-            if context.rings:
-                await self._runner.carry_out(
-                    connection, Fetch("announce", {"payload": announce(self.origin, context.rings)})
-                )
+            outcomes = await self._runner.run(connection, self._announcing(context, asks), aside=aside)
         return Committed(outcomes, context.rings)
+
+    def _announcing(self, context: Context, asks: Sequence[Any]) -> Procedure:
+        """Carry out the asks, and tell the other replicas once that is durable."""
+        outcomes = yield from carry_out(context, asks)
+        if context.rings:
+            yield Many("announce", [{"payload": announce(self.origin, context.rings)}])
+        return outcomes
 
 
 def _links(url: str, purpose: str, size: int) -> Links:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hiringhall.domain import work
@@ -17,6 +18,16 @@ from hiringhall.storage.procedures.new_tasks import Known, allocate, digest_of, 
 from hiringhall.storage.procedures.units import Changes, lock_units, text_of, write, write_tally
 
 NAMES_SHOWN_MAX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is stored of a plan. Its tasks are counted up to one more than the file has."""
+
+    lane: int
+    name: str
+    tasks: int
+    last_seq: int
 
 
 def refusal(problems: Sequence[Problem]) -> Refused:
@@ -38,14 +49,7 @@ def apply_plan(context: Context, asks: Sequence[Apply]) -> Procedure:
 
 def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied | Refused]:
     file = ask.file
-    yield Fetch("lock_lane", {"key": plan_lane(file.plan_id)})
-    # Looked for only now: while it waited the plan may have changed, or gone.
-    existing = yield Fetch("find_plan_lane", {"plan": file.plan_id})
-    names = {name for spec in file.tasks for name in (spec.task_id, *spec.dependencies)}
-    known: dict[str, Known] = {}
-    if existing:
-        rows = yield Fetch("find_named_tasks", {"plan": file.plan_id, "names": sorted(names)})
-        known = {row[0]: Known(row[1], State(row[2]), row[3]) for row in rows}
+    existing, known = yield from _stored(file)
     fresh = [spec for spec in file.tasks if spec.task_id not in known]
     changed = [spec for spec in file.tasks if spec.task_id in known and known[spec.task_id].digest != digest_of(spec)]
     problems = _unknown_dependencies(file, known) or (yield from _cycles(file, known, changed))
@@ -56,12 +60,12 @@ def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied |
     refused = _touches_work_in_hand(units) or (yield from _still_needed(file, pruned))
     if refused:
         return refused
-    lane = existing[0][0] if existing else (yield Fetch("insert_lane", {"key": plan_lane(file.plan_id)}))[0][0]
-    renamed = not existing or json.loads(existing[0][1]) != file.name
+    lane = existing.lane if existing else (yield Fetch("insert_lane", {"key": plan_lane(file.plan_id)}))[0][0]
+    renamed = not existing or json.loads(existing.name) != file.name
     if fresh or changed or pruned or renamed:
         row = {"plan": file.plan_id, "name": json.dumps(file.name), "lane": lane, "now": context.now}
-        yield Fetch("upsert_plan", {**row, "traceparent": ask.traceparent})
-    base = (yield from _first_seq(file, lane)) if existing else 0
+        yield Many("upsert_plan", [{**row, "traceparent": ask.traceparent}])
+    base = _first_seq(existing, len(file.tasks) - len(fresh)) if existing else 0
     positions = {spec.task_id: base + place for place, spec in enumerate(file.tasks)}
     yield from _insert(context, lane, file, fresh, known, positions)
     yield from _revise(context, changed, units, known, positions)
@@ -69,6 +73,22 @@ def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied |
         yield from _prune(context, [row[0] for row in pruned])
     unchanged = len(file.tasks) - len(fresh) - len(changed)
     return Applied(file.plan_id, len(fresh), len(changed), unchanged, len(pruned), not existing)
+
+
+def _stored(file: PlanFile) -> Generator[Step, list[Row], tuple[Stored | None, dict[str, Known]]]:
+    """Let no other file of the plan in until the transaction ends, and see what is stored of what this one names."""
+    names = {name for spec in file.tasks for name in (spec.task_id, *spec.dependencies)}
+    ask = Fetch(
+        "lock_plan", {"key": plan_lane(file.plan_id), "names": sorted(names), "counted_max": len(file.tasks) + 1}
+    )
+    rows = yield ask
+    if rows and rows[0][0]:  # looked for before another one was done: what was found may have changed, or gone
+        rows = yield ask
+    if not rows:
+        return None, {}
+    _, lane, name, tasks, last_seq = rows[0][:5]
+    known = {row[5]: Known(row[6], State(row[7]), row[8]) for row in rows if row[5] is not None}
+    return Stored(lane, name, tasks, last_seq), known
 
 
 def _unknown_dependencies(file: PlanFile, known: dict[str, Known]) -> list[Problem]:
@@ -133,14 +153,9 @@ def _still_needed(file: PlanFile, pruned: Sequence[Row]) -> Generator[Step, list
     return Refused("plan_conflict", f"remaining tasks depend on tasks that prune would remove: {names}")
 
 
-def _first_seq(file: PlanFile, lane: int) -> Generator[Step, list[Row], int]:
+def _first_seq(stored: Stored, named: int) -> int:
     """Tasks that the file adds come after stored ones, unless the file holds those too and so says the order itself."""
-    rows = yield Fetch("find_last_seq", {"lane": lane})
-    count, last = rows[0]
-    if not count:
-        return 0
-    stored = yield Fetch("count_named_tasks", {"lane": lane, "names": sorted(spec.task_id for spec in file.tasks)})
-    return 0 if stored[0][0] == count else int(last) + 1
+    return 0 if stored.tasks == named else stored.last_seq + 1
 
 
 def _insert(

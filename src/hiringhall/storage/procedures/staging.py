@@ -70,7 +70,7 @@ def finish(context: Context, ask: Apply, stage: Stage, layout: Layout) -> Genera
         return None
     yield Many("name_lane", [{"lane": stage.lane, "key": plan_lane(file.plan_id)}])
     row = {"plan": file.plan_id, "name": json.dumps(file.name), "lane": stage.lane, "now": context.now}
-    yield Fetch("upsert_plan", {**row, "traceparent": ask.traceparent})
+    yield Many("upsert_plan", [{**row, "traceparent": ask.traceparent}])
     yield from write_tally(layout.tally)
     if layout.ready:
         context.ring(topic_of_plan(file.plan_id), layout.ready)

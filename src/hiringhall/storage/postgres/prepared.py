@@ -1,0 +1,73 @@
+"""The statements in PostgreSQL's words, and several of them as one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hiringhall.storage.statements import COMMENT, PARAMETER, Statement, load_statements
+
+_NUMBERED: Final = re.compile(r"\$([0-9]+)")
+_TABLE: Final = re.compile(r"\b(?:INTO|UPDATE|FROM|JOIN|USING)\s+([a-z_]+)\b(?!\()")
+_WRITES: Final = ("INSERT", "UPDATE", "DELETE")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A statement in PostgreSQL's words. `whole`: all rows of parameters go into one run, transposed to arrays.
+
+    `tables` are those that it names. `writes`: it is nothing but a change, so that it can be part of another statement.
+    """
+
+    name: str
+    text: str
+    parameters: tuple[str, ...]
+    whole: bool
+    tables: frozenset[str] = frozenset()
+    writes: bool = False
+
+
+def any_of(name: str, element: str) -> str:
+    """SQL for "is one of the list", which travels as an array."""
+    return f"= ANY (CAST(:{name} AS {element}[]))"
+
+
+def prepared(statement: Statement) -> Prepared:
+    """Number the parameters of a statement."""
+    numbers = {name: number for number, name in enumerate(statement.parameters, start=1)}
+    code = COMMENT.sub("", statement.text).strip()
+    text = PARAMETER.sub(lambda found: f"${numbers[found[1]]}", code)
+    return Prepared(
+        statement.name,
+        f"/* {statement.name} */ {text}",
+        statement.parameters,
+        "unnest(" in text,
+        frozenset(_TABLE.findall(text)),
+        text.startswith(_WRITES),
+    )
+
+
+def load() -> dict[str, Prepared]:
+    """The statements in PostgreSQL's words."""
+    return {name: prepared(statement) for name, statement in load_statements("postgres", any_of).items()}
+
+
+def composed(statements: Sequence[Prepared]) -> str:
+    """The text of one statement that does what these do; its parameters are theirs, one statement's after another's.
+
+    All of them see what was there before any of them, and the order in which they are done is not defined. All but the
+    last have to be changes.
+    """
+    parts = []
+    before = 0
+    for statement in statements:
+        parts.append(_renumbered(statement.text, before))
+        before += len(statement.parameters)
+    named = [f"{statement.name} AS ({text})" for statement, text in zip(statements[:-1], parts[:-1], strict=True)]
+    return f"WITH {', '.join(named)} {parts[-1]}"
+
+
+def _renumbered(text: str, before: int) -> str:
+    return _NUMBERED.sub(lambda found: f"${int(found[1]) + before}", text)

@@ -1,0 +1,116 @@
+"""How the steps of a procedure are carried out on a PostgreSQL connection, in as few round trips as they allow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hiringhall.storage.postgres.connection import Connection
+from hiringhall.storage.postgres.prepared import Prepared, composed
+from hiringhall.storage.procedure import Fetch, FetchMany, Many, Procedure, Row, Step
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A statement with its parameters in order: those of its one run, or a list of them for each of `many` runs."""
+
+    statement: Prepared
+    step: Step
+    arguments: Sequence[Any]
+    many: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """What a procedure returned."""
+
+    result: Any
+
+
+class Runner:
+    """Carries out procedures on connections, and counts statements.
+
+    Nobody waits for the outcome of a `Many`. Those that follow each other are kept until somebody asks for rows or the
+    procedure ends, and are then sent as one statement, as far as no two of them are about the same table: the parts of
+    a statement do not see what the others change.
+    """
+
+    __slots__ = ("_composed", "statements", "statements_run")
+
+    def __init__(self, statements: Mapping[str, Prepared]) -> None:
+        self.statements = statements
+        self.statements_run = 0
+        self._composed: dict[tuple[str, ...], str] = {}
+
+    async def run(self, connection: Connection, procedure: Procedure, *, aside: bool = False) -> Any:
+        """Drive a procedure to its end and return its result. `aside`: it computes much, so that a thread does that."""
+        kept: list[_Bound] = []
+        rows: list[Row] | None = None
+        while True:
+            following = await asyncio.to_thread(self._next, procedure, rows) if aside else self._next(procedure, rows)
+            if isinstance(following, _Bound) and isinstance(following.step, Many) and not following.many:
+                if not _go_together(kept, following):
+                    await self._send(connection, kept)
+                    kept = []
+                kept.append(following)
+                rows = []
+                continue
+            if kept:
+                await self._send(connection, kept)
+                kept = []
+            if isinstance(following, _End):
+                return following.result
+            rows = await self._execute(connection, following)
+
+    async def carry_out(self, connection: Connection, step: Step) -> list[Row]:
+        """Run the statement of one step."""
+        return await self._execute(connection, self._bind(step))
+
+    def _next(self, procedure: Procedure, rows: list[Row] | None) -> _Bound | _End:
+        try:
+            return self._bind(procedure.send(rows))  # type: ignore[arg-type]
+        except StopIteration as end:
+            return _End(end.value)
+
+    def _bind(self, step: Step) -> _Bound:
+        statement = self.statements[step.statement]
+        names = statement.parameters
+        if isinstance(step, Fetch):
+            given = step.parameters
+            return _Bound(statement, step, [given[name] for name in names], many=False)
+        if statement.whole:
+            return _Bound(statement, step, [[row[name] for row in step.rows] for name in names], many=False)
+        if len(step.rows) == 1:
+            (given,) = step.rows
+            return _Bound(statement, step, [given[name] for name in names], many=False)
+        return _Bound(statement, step, [[row[name] for name in names] for row in step.rows], many=True)
+
+    async def _send(self, connection: Connection, kept: Sequence[_Bound]) -> None:
+        if len(kept) == 1:
+            await self._execute(connection, kept[0])
+            return
+        names = tuple(bound.statement.name for bound in kept)
+        text = self._composed.get(names)
+        if text is None:
+            text = self._composed[names] = composed([bound.statement for bound in kept])
+        self.statements_run += 1
+        await connection.fetch(text, *(argument for bound in kept for argument in bound.arguments))
+
+    async def _execute(self, connection: Connection, bound: _Bound) -> list[Row]:
+        text = bound.statement.text
+        if not bound.many:
+            self.statements_run += 1
+            return await connection.fetch(text, *bound.arguments)
+        self.statements_run += len(bound.arguments)
+        if isinstance(bound.step, FetchMany):
+            return await connection.fetchmany(text, bound.arguments)
+        await connection.executemany(text, bound.arguments)
+        return []
+
+
+def _go_together(kept: Sequence[_Bound], following: _Bound) -> bool:
+    """Whether a change may be part of one statement with those before it."""
+    tables = following.statement.tables
+    return all(bound.statement.writes and tables.isdisjoint(bound.statement.tables) for bound in kept)
