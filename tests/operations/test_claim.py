@@ -373,3 +373,27 @@ async def test_several_tasks_at_once() -> None:
         assert [task["id"] for task in body["tasks"]] == ["T1", "T2"]
         assert [task["id"] for task in (await made.claim(max_tasks=100).json())["tasks"]] == ["T3"]
         assert (await made.claim(max_tasks=1, wait=0).reply()).status == 204
+
+
+async def test_a_hold_that_ends_during_a_look_ends_with_that_look() -> None:
+    """A claim whose time is over while it is being looked for is answered when the look is done, and not parked again."""
+    async with office() as made:
+        (waiting,) = await parked(made, "w", wait=0.1)
+        made.store.hold_up()
+        made.wakeups.ring(made.wakeups._by_key["plan:p"].topic)
+        ends_at = made.hall.time() + 0.2
+        await until_async(lambda: _true(made.hall.time() > ends_at), waiting_for="the end of the hold")
+        assert not waiting.answered
+        made.store.go_on()
+        assert (await waiting.reply()).status == 204
+        assert not made.wakeups.waited_for()
+
+
+async def test_claims_that_end_together_share_a_timer() -> None:
+    """Many parked claims cost one timer per moment in which some of them end."""
+    async with office() as made:
+        made.hall.jitter = lambda: 0.5
+        claims = await parked(made, *"abcdefgh", wait=0.2)
+        assert len(made.hall.parked._moments) <= 2
+        assert {(await claim.reply()).status for claim in claims} == {204}
+        assert not made.hall.parked._moments
