@@ -89,7 +89,7 @@ async def postgres(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIt
     if request.param == "analysed":
         await filling.execute("ANALYZE")
     await filling.close()
-    settings = settings_for("plans", statement_seconds=60, fixed_plans=True)
+    settings = settings_for("plans", statement_seconds=60, fixed_plans=True, in_order=True)
     connection = await asyncpg.connect(postgres_url, server_settings=settings)
     yield connection
     await connection.close()

@@ -23,12 +23,18 @@ STATEMENTS_CACHED_MAX: Final = 400
 
 
 def settings_for(
-    purpose: str, *, statement_seconds: float, fixed_plans: bool = False, read_only: bool = False
+    purpose: str,
+    *,
+    statement_seconds: float,
+    fixed_plans: bool = False,
+    in_order: bool = False,
+    read_only: bool = False,
 ) -> dict[str, str]:
     """The settings of a session.
 
-    Every statement has an index that bounds it, so that a scan is never right, not even while a table looks empty. With
-    `fixed_plans`, an index is walked in its order rather than gathered first.
+    Every statement has an index that bounds it, so that a scan is never right, not even while a table looks empty.
+    `fixed_plans`: a statement is planned once, not for each run. `in_order`: an index is walked in its order, rather
+    than gathered first.
     """
     settings = {
         "application_name": f"hiringhall {purpose}",
@@ -41,7 +47,9 @@ def settings_for(
         "enable_seqscan": "off",
     }
     if fixed_plans:
-        settings |= {"plan_cache_mode": "force_generic_plan", "enable_bitmapscan": "off"}
+        settings["plan_cache_mode"] = "force_generic_plan"
+    if in_order:
+        settings["enable_bitmapscan"] = "off"
     return settings
 
 

@@ -15,6 +15,14 @@ WITH seen AS MATERIALIZED (
         (SELECT coalesce(max(task.seq), -1) FROM task WHERE task.lane = p.lane) AS last_seq
     FROM locked JOIN plan AS p ON p.lane = locked.id
 )
-SELECT stored.changed, stored.lane, stored.name, stored.tasks, stored.last_seq, t.task_id, t.work, w.state, t.digest
+SELECT stored.changed, stored.lane, stored.name, stored.tasks, stored.last_seq, named.task_id, named.work, named.state,
+    named.digest
 FROM stored
-LEFT JOIN (task AS t JOIN work AS w ON w.id = t.work) ON t.lane = stored.lane AND t.task_id {any:names text}
+LEFT JOIN LATERAL (
+    SELECT t.task_id, t.work, w.state, t.digest
+    FROM unnest(CAST(:names AS text[])) AS asked (task_id)
+    CROSS JOIN LATERAL (  -- looked up for each, never joined in bulk
+        SELECT * FROM task WHERE task.lane = stored.lane AND task.task_id = asked.task_id OFFSET 0
+    ) AS t
+    CROSS JOIN LATERAL (SELECT * FROM work WHERE work.id = t.work OFFSET 0) AS w
+) AS named ON true

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from hiringhall.storage.postgres.connection import Connection
 from hiringhall.storage.postgres.prepared import Prepared, composed
 from hiringhall.storage.procedure import Fetch, FetchMany, Many, Procedure, Row, Step
+
+KEPT_ROWS_MAX: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Runner:
         rows: list[Row] | None = None
         while True:
             following = await asyncio.to_thread(self._next, procedure, rows) if aside else self._next(procedure, rows)
-            if isinstance(following, _Bound) and isinstance(following.step, Many) and not following.many:
+            if isinstance(following, _Bound) and _may_be_kept(following):
                 if not _go_together(kept, following):
                     await self._send(connection, kept)
                     kept = []
@@ -108,6 +110,11 @@ class Runner:
             return await connection.fetchmany(text, bound.arguments)
         await connection.executemany(text, bound.arguments)
         return []
+
+
+def _may_be_kept(bound: _Bound) -> bool:
+    """Whether nobody waits for rows of it. To a change of many rows a round trip adds little: it is sent at once."""
+    return isinstance(bound.step, Many) and not bound.many and len(bound.step.rows) <= KEPT_ROWS_MAX
 
 
 def _go_together(kept: Sequence[_Bound], following: _Bound) -> bool:

@@ -245,7 +245,13 @@ class PostgresStore:
 def _links(url: str, purpose: str, size: int) -> Links:
     seconds = STATEMENT_SECONDS[purpose]
     hot = purpose in ("take", "settle")
-    settings = settings_for(purpose, statement_seconds=seconds, fixed_plans=hot, read_only=purpose == "read")
+    settings = settings_for(
+        purpose,
+        statement_seconds=seconds,
+        fixed_plans=hot or purpose == "submit",
+        in_order=hot,
+        read_only=purpose == "read",
+    )
     return Links([Link(url, settings, seconds) for _ in range(size)])
 
 

@@ -61,13 +61,19 @@ def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied |
     if refused:
         return refused
     lane = existing.lane if existing else (yield Fetch("insert_lane", {"key": plan_lane(file.plan_id)}))[0][0]
+    numbers = (yield from allocate(len(fresh))) if fresh else ()
     renamed = not existing or json.loads(existing.name) != file.name
     if fresh or changed or pruned or renamed:
         row = {"plan": file.plan_id, "name": json.dumps(file.name), "lane": lane, "now": context.now}
         yield Many("upsert_plan", [{**row, "traceparent": ask.traceparent}])
     base = _first_seq(existing, len(file.tasks) - len(fresh)) if existing else 0
     positions = {spec.task_id: base + place for place, spec in enumerate(file.tasks)}
-    yield from _insert(context, lane, file, fresh, known, positions)
+    if fresh:
+        layout = lay_out(lane, fresh, numbers, known, positions, context.now)
+        yield from insert(layout)
+        yield from write_tally(layout.tally)
+        if layout.ready:
+            context.ring(topic_of_plan(file.plan_id), layout.ready)
     yield from _revise(context, changed, units, known, positions)
     if pruned:
         yield from _prune(context, [row[0] for row in pruned])
@@ -156,24 +162,6 @@ def _still_needed(file: PlanFile, pruned: Sequence[Row]) -> Generator[Step, list
 def _first_seq(stored: Stored, named: int) -> int:
     """Tasks that the file adds come after stored ones, unless the file holds those too and so says the order itself."""
     return 0 if stored.tasks == named else stored.last_seq + 1
-
-
-def _insert(
-    context: Context,
-    lane: int,
-    file: PlanFile,
-    fresh: Sequence[TaskSpec],
-    known: dict[str, Known],
-    positions: dict[str, int],
-) -> Generator[Step, list[Row], None]:
-    if not fresh:
-        return
-    numbers = yield from allocate(len(fresh))
-    layout = lay_out(lane, fresh, numbers, known, positions, context.now)
-    yield from insert(layout)
-    yield from write_tally(layout.tally)
-    if layout.ready:
-        context.ring(topic_of_plan(file.plan_id), layout.ready)
 
 
 def _revise(
