@@ -376,7 +376,7 @@ async def test_several_tasks_at_once() -> None:
 
 
 async def test_a_hold_that_ends_during_a_look_ends_with_that_look() -> None:
-    """A claim whose time is over while it is being looked for is answered when the look is done, and not parked again."""
+    """A claim whose time is over while it is looked for is answered when the look is done, and not parked again."""
     async with office() as made:
         (waiting,) = await parked(made, "w", wait=0.1)
         made.store.hold_up()

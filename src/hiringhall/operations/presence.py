@@ -307,12 +307,17 @@ class Presence:
     def _flush(self) -> None:
         self._timer = None
         now = self._loop.time()
-        for known in self._parked:
-            if now - known.seen_at >= self._parked_interval:
-                self.seen(known, now)
+        self._sign_parked(now)
         if self._timer is None and (self._unsigned or self._parked):
             self._timer = self._loop.call_later(self._interval, self._flush)
         self._write(now)
+
+    def _sign_parked(self, now: float) -> None:
+        """Once it is time for one who is parked, those who follow soon sign too, so that all are written at once."""
+        soon = [known for known in self._parked if now - known.seen_at >= self._parked_interval / 2]
+        if any(now - known.seen_at >= self._parked_interval for known in soon):
+            for known in soon:
+                self.seen(known, now)
 
     def _write(self, now: float) -> None:
         unsigned, self._unsigned = self._unsigned, []

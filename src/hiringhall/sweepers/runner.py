@@ -1,8 +1,10 @@
 """Makes the sweeps: jittered, one at a time, through the same coalescer as everybody else's asks.
 
 A pass that fails because the database is away is forgotten; the next one finds the same work. A pass that says that
-there is more to do is repeated at once. A pulse that hears of a retry that is due before the next one comes again at
-that moment; whoever makes a task fail says so, since its next attempt may be due before the next pulse looks.
+there is more to do is repeated at once. A pass that only a change by this process can have made necessary is left out
+where there was none, so that servers with nothing to do leave the database in peace. A pulse that hears of a retry that
+is due before the next one comes again at that moment; whoever makes a task fail says so, since its next attempt may be
+due before the next pulse looks.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 import random
+from collections.abc import Mapping
 from typing import Final, Protocol
 
 from hiringhall.domain.lease import Terms
@@ -26,6 +29,11 @@ LOOK_AGAIN_SECONDS: Final = 0.05
 
 class Committer(Protocol):
     """What a sweep needs of the coalescer."""
+
+    @property
+    def asks(self) -> Mapping[str, int]:
+        """How many asks of each verb were committed."""
+        ...
 
     async def one(self, ask: Ask) -> object:
         """Commit one ask and return its outcome."""
@@ -66,7 +74,7 @@ class SweepRunner:
         interval_seconds = pulse_interval_seconds(self._terms)
         while True:
             self._failed.clear()
-            pause_seconds = interval_seconds * self._random.uniform(0.8, 1.0)
+            pause_seconds = interval_seconds * self._random.uniform(0.9, 1.0)
             beaten = await self._put("pulse", Beat())
             if isinstance(beaten, Beaten):
                 if beaten.deaf and self._heard:
@@ -84,15 +92,21 @@ class SweepRunner:
                     await self._failed.wait()
 
     async def _repeat(self, sweeper: Sweeper) -> None:
+        committed, found = -1, False
         while True:
-            await asyncio.sleep(sweeper.interval_seconds * self._random.uniform(0.5, 1.0))
-            await self._sweep(sweeper.name, sweeper.ask())
+            await asyncio.sleep(sweeper.interval_seconds * self._random.uniform(0.75, 1.25))
+            before, committed = committed, sum(self._committer.asks.get(kind.__name__, 0) for kind in sweeper.after)
+            if found or committed != before or not sweeper.after:
+                found = await self._sweep(sweeper.name, sweeper.ask())
 
-    async def _sweep(self, name: str, ask: Ask) -> None:
-        more = True
-        while more:
+    async def _sweep(self, name: str, ask: Ask) -> bool:
+        """Make passes until there is nothing more to do; returns whether the last one has to be made again later."""
+        while True:
             swept = await self._put(name, ask)
-            more = isinstance(swept, Swept) and swept.more
+            if not isinstance(swept, Swept):
+                return True
+            if not swept.more:
+                return swept.changed > 0
 
     async def _put(self, name: str, ask: Ask) -> object:
         try:

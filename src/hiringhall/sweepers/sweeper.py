@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from hiringhall.domain.lease import Terms
-from hiringhall.ports.asks import Ask, Beaten, FoldTallies, Forget, SweepRetries, SweepRunLimit, SweepSilent, Unblock
+from hiringhall.ports.asks import (
+    Apply,
+    Ask,
+    Beaten,
+    DeletePlan,
+    FoldTallies,
+    Forget,
+    Reconcile,
+    RetryPlan,
+    Return,
+    Settle,
+    Steer,
+    SweepRetries,
+    SweepRunLimit,
+    SweepSilent,
+    Take,
+    Unblock,
+)
 
 RECENT_MS: Final = 60_000
-SLOW_INTERVAL_SECONDS: Final = 60.0
-TIDY_INTERVAL_SECONDS: Final = 5.0
-ORPHANS_INTERVAL_SECONDS: Final = 15.0
+CHANGES_COUNTS: Final = frozenset(
+    {Apply, Reconcile, RetryPlan, Return, Settle, Steer, SweepRetries, SweepRunLimit, Take}
+)
+"""Not the search for the silent, which goes on all the time and seldom finds anybody: what it adds is folded later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +40,20 @@ class Sweeper:
     name: str
     ask: Callable[[], Ask]
     interval_seconds: float
+    after: frozenset[type[Ask]] = field(default_factory=frozenset)
+    """It is left out unless this process has committed one of these since, or the pass before found something; empty:
+    it is always made."""
 
 
 def tidying(*, keep_plans_ms: int | None) -> tuple[Sweeper, ...]:
     """The sweeps that are made at their own pace."""
     return (
-        Sweeper("orphans", SweepSilent, ORPHANS_INTERVAL_SECONDS),
-        Sweeper("unblock_recent", lambda: Unblock(applied_within_ms=RECENT_MS), TIDY_INTERVAL_SECONDS),
-        Sweeper("unblock", Unblock, SLOW_INTERVAL_SECONDS),
-        Sweeper("tallies", FoldTallies, TIDY_INTERVAL_SECONDS),
-        Sweeper("forget", lambda: Forget(keep_plans_ms=keep_plans_ms), TIDY_INTERVAL_SECONDS),
+        Sweeper("orphans", SweepSilent, 15.0),
+        Sweeper("unblock_recent", lambda: Unblock(applied_within_ms=RECENT_MS), 10.0),
+        Sweeper("unblock", Unblock, 60.0),
+        Sweeper("tallies", FoldTallies, 5.0, after=CHANGES_COUNTS),
+        Sweeper("forget", lambda: Forget(keep_plans_ms=keep_plans_ms), 30.0),
+        Sweeper("forget_deleted", Forget, 5.0, after=frozenset({DeletePlan})),
     )
 
 

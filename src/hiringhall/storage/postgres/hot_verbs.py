@@ -1,4 +1,4 @@
-"""Take and complete as single statements: one round trip for a whole batch, one wait for the disk.
+"""Take, complete and the pulse as single statements: one round trip for a whole batch, one wait for the disk.
 
 They do what the procedures do, for the asks that are usual; what they do not cover is left to the procedures.
 """
@@ -12,11 +12,12 @@ from typing import Any, Final
 from hiringhall.domain.announcement import rings_of_lanes
 from hiringhall.domain.lease import Terms
 from hiringhall.domain.lifecycle import Move, State
-from hiringhall.ports.asks import Settle, Take, Taken, TaskView
+from hiringhall.ports.asks import Beat, Settle, Take, Taken, TaskView
 from hiringhall.ports.store import Committed
 from hiringhall.storage.postgres.connection import Connection
 from hiringhall.storage.postgres.runner import Runner
 from hiringhall.storage.procedure import Fetch
+from hiringhall.storage.procedures.sweeps import beat_step, beaten
 from hiringhall.storage.procedures.take import replay
 
 COMPLETED: Final = State.DONE
@@ -111,3 +112,11 @@ async def complete_at_once(
         outcomes[ordinal] = TaskView(work, plan, asks[ordinal].task_id, COMPLETED, False, version, priority, detail)
     lanes = rows[0][6] if rows else None
     return Committed(outcomes, rings_of_lanes(json.loads(lanes)) if lanes else {})
+
+
+async def beat_at_once(
+    runner: Runner, connection: Connection, asks: Sequence[Beat], now: int | None, terms: Terms
+) -> Committed:
+    """Write the pulse, in autocommit."""
+    rows = await runner.carry_out(connection, beat_step(now, terms))
+    return Committed([beaten(rows[0], terms)] * len(asks))

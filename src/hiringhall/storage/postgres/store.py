@@ -19,6 +19,7 @@ from hiringhall.domain.lease import Terms
 from hiringhall.ports.asks import (
     Apply,
     Ask,
+    Beat,
     DeletePlan,
     FoldTallies,
     Forget,
@@ -132,6 +133,8 @@ class PostgresStore:
                 return await self._settle(link, asks, now)
             if kinds == {Take} and hot_verbs.may_take_at_once(asks):  # type: ignore[arg-type]
                 return await self._guarded(link, asks, now, self._take_at_once)
+            if kinds == {Beat}:
+                return await self._guarded(link, asks, now, self._beat_at_once)
             return await self._guarded(link, asks, now, self._transaction)
 
     async def read(self, query: Query) -> Any:
@@ -220,6 +223,9 @@ class PostgresStore:
 
     async def _take_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
         return await hot_verbs.take_at_once(self._runner, connection, asks, now, self.terms)
+
+    async def _beat_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
+        return await hot_verbs.beat_at_once(self._runner, connection, asks, now, self.terms)
 
     async def _complete_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
         return await hot_verbs.complete_at_once(self._runner, connection, asks, now, self.origin)

@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from hiringhall.domain import work
-from hiringhall.domain.lease import Pulse, ended_by, hears_since, is_offline, may_be_silent, may_overrun
+from hiringhall.domain.lease import Pulse, Terms, ended_by, hears_since, is_offline, may_be_silent, may_overrun
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import Beat, Beaten, FoldTallies, SweepRetries, SweepRunLimit, SweepSilent, Swept
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
@@ -20,32 +20,39 @@ from hiringhall.storage.procedures.workers import pulse_from
 
 def beat(context: Context, asks: Sequence[Beat]) -> Procedure:
     """Write the pulse; after a time without one, what could not be heard counts as heard now."""
-    outcomes = []
-    for _ in asks:
-        now, terms = context.now, context.terms
-        rows = yield Fetch("beat", {"now": now, "deaf_before": now - terms.deaf_after_ms})
-        deaf, last_seen, run_until, retry_at = rows[0]
-        outcomes.append(
-            Beaten(
-                bool(deaf),
-                last_seen is not None and may_be_silent(Pulse(last_seen), now, terms),
-                run_until is not None and may_overrun(run_until, now, terms),
-                None if retry_at is None else max(0, retry_at - now),
-            )
-        )
-    return outcomes
+    rows = yield beat_step(context.now, context.terms)
+    return [beaten(rows[0], context.terms)] * len(asks)
+
+
+def beat_step(now: int | None, terms: Terms) -> Step:
+    """What writes the pulse. `now`: None has PostgreSQL look at its clock."""
+    return Fetch("beat", {"now": now, "deaf_after_ms": terms.deaf_after_ms})
+
+
+def beaten(row: Row, terms: Terms) -> Beaten:
+    """What the pulse found."""
+    now, deaf, last_seen, run_until, retry_at = row
+    return Beaten(
+        bool(deaf),
+        last_seen is not None and may_be_silent(Pulse(last_seen), now, terms),
+        run_until is not None and may_overrun(run_until, now, terms),
+        None if retry_at is None else max(0, retry_at - now),
+    )
 
 
 def sweep_silent(context: Context, asks: Sequence[SweepSilent]) -> Procedure:
     """Take back what silent workers hold. Starts from their pulses and reads their holds by index."""
     outcomes = []
     for ask in asks:
-        heard_since = yield from _heard_since(context)
         terms = context.terms
         rows = yield Fetch("find_silent", {"before": context.now - terms.silent_after_ms, "limit": ask.limit})
+        orphans = (yield Fetch("find_orphans", {"limit": ask.limit})) if ask.orphans else []
+        if not rows and not orphans:
+            outcomes.append(Swept())
+            continue
+        heard_since = yield from _heard_since(context)
         pulses = {row[0]: pulse_from(row[1], row[2], row[3]) for row in rows}
         holds = (yield Fetch("find_holds", {"workers": sorted(pulses)})) if pulses else []
-        orphans = (yield Fetch("find_orphans", {"limit": ask.limit})) if ask.orphans else []
         changed = yield from _judge(context, [row[0] for row in (*holds, *orphans)], heard_since)
         gone = [
             {"worker": worker, "last_seen": pulse.last_seen}

@@ -1,8 +1,9 @@
 -- Write the pulse, and tell what is due. After a time without a pulse, heard_since becomes now.
 UPDATE hall
-SET heard_since = CASE WHEN pulse_at < :deaf_before OR pulse_at > :now THEN :now ELSE heard_since END, pulse_at = :now
+SET heard_since = CASE WHEN pulse_at < :now - :deaf_after_ms OR pulse_at > :now THEN :now ELSE heard_since END,
+    pulse_at = :now
 WHERE only_row = 1
-RETURNING heard_since = pulse_at,
+RETURNING pulse_at, heard_since = pulse_at,
     (SELECT p.last_seen FROM pulse AS p WHERE p.offline = 0 ORDER BY p.last_seen LIMIT 1),
     (SELECT w.run_until FROM work AS w WHERE w.run_until IS NOT NULL ORDER BY w.run_until LIMIT 1),
     (SELECT w.retry_at FROM work AS w WHERE w.retry_at IS NOT NULL ORDER BY w.retry_at LIMIT 1)

@@ -1,0 +1,20 @@
+-- Differs: the clock is read in the statement, once the row is locked: the pulse of another replica, if it came before, is
+-- never later than now.
+-- Write the pulse, and tell what is due. After a time without a pulse, heard_since becomes now.
+WITH locked AS MATERIALIZED (
+    SELECT only_row FROM hall WHERE only_row = 1 FOR UPDATE
+), moment AS MATERIALIZED (
+    SELECT only_row, coalesce(CAST(:now AS bigint), clock_ms()) AS now FROM locked
+)
+UPDATE hall
+SET heard_since = CASE
+        WHEN pulse_at < moment.now - CAST(:deaf_after_ms AS bigint) OR pulse_at > moment.now THEN moment.now
+        ELSE heard_since
+    END,
+    pulse_at = moment.now
+FROM moment
+WHERE hall.only_row = moment.only_row
+RETURNING pulse_at, heard_since = pulse_at,
+    (SELECT p.last_seen FROM pulse AS p WHERE p.offline = 0 ORDER BY p.last_seen LIMIT 1),
+    (SELECT w.run_until FROM work AS w WHERE w.run_until IS NOT NULL ORDER BY w.run_until LIMIT 1),
+    (SELECT w.retry_at FROM work AS w WHERE w.retry_at IS NOT NULL ORDER BY w.retry_at LIMIT 1)
