@@ -230,6 +230,28 @@ async def test_the_last_two_tasks(replicas: Replicas) -> None:
     await replicas.books_balance()
 
 
+async def test_a_claim_and_its_repetition_at_another_replica(replicas: Replicas) -> None:
+    """A claim with a key and its repetition at another replica at once are handed one task, not two."""
+    await replicas.plan(("a", ()), ("b", ()))
+    works = await replicas.works()
+    claim = Take(ANN, (LANE,), key=b"k" * 32)
+    async with replicas.observer.transaction():
+        await replicas.observer.execute(
+            "INSERT INTO hand_over (worker, task_id, version, work, plan, cause, at)"
+            " VALUES ($1, 'a', 2, $2, 'p', 'first', 0)",
+            ANN,
+            works["a"],
+        )
+        first = begun(outcome(replicas.one, claim))
+        await replicas.waiting(1)
+        second = begun(outcome(replicas.other, claim))
+        await replicas.waiting(2)
+        await replicas.observer.execute("DELETE FROM hand_over WHERE worker = $1", ANN)
+    told: list[Taken] = [await first, await second]
+    assert [[(view.task_id, view.delivery) for view in taken.tasks] for taken in told] == [[("a", 1)], [("a", 2)]]
+    await replicas.books_balance()
+
+
 async def test_two_registrations_of_one_id(replicas: Replicas) -> None:
     """Of two registrations of one id at once, one is admitted."""
     async with replicas.observer.transaction():

@@ -4,12 +4,7 @@ WITH moment AS MATERIALIZED (
     SELECT coalesce(CAST(:now AS bigint), clock_ms()) AS now
 ), slot AS MATERIALIZED (
     SELECT asked.ordinal, asked.worker, asked.limited, asked.key, asked.place, lane.id AS lane,
-        asked.key IS NOT NULL AND EXISTS (
-            SELECT FROM hand_over AS before
-            JOIN work ON work.id = before.work
-            WHERE before.key = asked.key AND before.worker = asked.worker AND work.state = {held}
-                AND work.holder IS NOT DISTINCT FROM before.worker AND work.handed_version = before.version
-        ) AS answered,
+        asked.key IS NOT NULL AND answered_before(asked.worker, asked.key) AS answered,
         EXISTS (SELECT FROM directive WHERE directive.worker = asked.worker) AS told
     FROM unnest(
         CAST(:ordinal AS bigint[]), CAST(:worker AS text[]), CAST(:lane AS text[]), CAST(:limited AS boolean[]),

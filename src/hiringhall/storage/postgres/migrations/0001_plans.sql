@@ -178,3 +178,18 @@ CREATE TABLE directive (
     at bigint NOT NULL,
     PRIMARY KEY (worker, target)
 );
+
+-- Whether a worker still holds what it got for a claim with this key. Of a claim and its repetition at another replica, one
+-- waits here until the other is done; what it then looks at is the state after that, not that of its own statement's start.
+CREATE FUNCTION answered_before(claimer text, claim_key bytea) RETURNS boolean LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(claimer || encode(claim_key, 'hex'), 0));
+    RETURN EXISTS (
+        SELECT FROM hand_over AS before
+        JOIN work ON work.id = before.work
+        WHERE before.key = claim_key AND before.worker = claimer AND work.state = {held}
+            AND work.holder IS NOT DISTINCT FROM before.worker AND work.handed_version = before.version
+    );
+END
+$$;
