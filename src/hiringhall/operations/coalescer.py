@@ -62,7 +62,7 @@ class Coalescer:
         channel.queue.append((ask, done, alive, on_gone))
         if not channel.busy:
             channel.busy = True
-            self._loop.call_soon(channel.start)
+            channel.task = self._loop.create_task(channel.run())  # which begins when this turn of the loop is over
 
     @property
     def waiting(self) -> int:
@@ -142,11 +142,8 @@ class _Channel:
         self.busy = False
         self.task: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
+    async def run(self) -> None:
         """Commit batches until nothing is left."""
-        self.task = self._coalescer._loop.create_task(self._run())
-
-    async def _run(self) -> None:
         coalescer = self._coalescer
         while self.queue:
             batch = self._form()

@@ -26,6 +26,7 @@ from hiringhall.wire.operators.structs import AppliedAnswer, PlanDeleted, PlanRe
 from hiringhall.wire.operators.vocabulary import plan_summary
 
 PLAN_FILE_BYTES_MAX: Final = 64 * 1024 * 1024
+READ_AT_ONCE_BYTES_MAX: Final = 16 * 1024
 PROBLEMS_IN_DETAIL: Final = 3
 
 
@@ -36,7 +37,10 @@ async def apply_plan(hall: Hall, request: Request) -> Response:
     prune = query.yes("prune")
     refuse_multipart(request)
     body = await read_body(request, PLAN_FILE_BYTES_MAX)
-    reading = await asyncio.to_thread(_read, body, plan_id)  # a long file must not keep workers waiting
+    if len(body) > READ_AT_ONCE_BYTES_MAX:  # a long file must not keep workers waiting
+        reading = await asyncio.to_thread(_read, body, plan_id)
+    else:
+        reading = _read(body, plan_id)
     if reading.file is None:
         raise _complaint(reading, await _unknown(hall, plan_id, reading))
     traceparent = read_traceparent(request)
