@@ -1,4 +1,4 @@
-"""Take, complete and the pulse as single statements: one round trip for a whole batch, one wait for the disk.
+"""Take, complete, signs of life and the pulse as single statements: one round trip for a whole batch.
 
 They do what the procedures do, for the asks that are usual; what they do not cover is left to the procedures.
 """
@@ -12,13 +12,14 @@ from typing import Any, Final
 from hiringhall.domain.announcement import rings_of_lanes
 from hiringhall.domain.lease import Terms
 from hiringhall.domain.lifecycle import Move, State
-from hiringhall.ports.asks import Beat, Settle, Take, Taken, TaskView
+from hiringhall.ports.asks import Beat, MarkSeen, Settle, Take, Taken, TaskView
 from hiringhall.ports.store import Committed
 from hiringhall.storage.postgres.connection import Connection
 from hiringhall.storage.postgres.runner import Runner
 from hiringhall.storage.procedure import Fetch
 from hiringhall.storage.procedures.sweeps import beat_step, beaten
 from hiringhall.storage.procedures.take import replay
+from hiringhall.storage.procedures.workers import seen_step
 
 COMPLETED: Final = State.DONE
 
@@ -120,3 +121,16 @@ async def beat_at_once(
     """Write the pulse, in autocommit."""
     rows = await runner.carry_out(connection, beat_step(now, terms))
     return Committed([beaten(rows[0], terms)] * len(asks))
+
+
+def without_heartbeats(asks: Sequence[MarkSeen]) -> bool:
+    """Whether signs of life can be written without looking at the gaps between heartbeats."""
+    return all(sign.beat_ms_ago is None for ask in asks for sign in ask.signs)
+
+
+async def mark_seen_at_once(
+    runner: Runner, connection: Connection, asks: Sequence[MarkSeen], now: int | None
+) -> Committed:
+    """Write signs of life down, in autocommit."""
+    await runner.carry_out(connection, seen_step([sign for ask in asks for sign in ask.signs], now))
+    return Committed([None] * len(asks))

@@ -1,3 +1,4 @@
+-- Differs: the clock is read in the statement.
 -- Write down in one statement when workers were last heard; whoever is heard is online. Locked in one order, since several
 -- replicas write them.
 WITH sign AS MATERIALIZED (
@@ -9,6 +10,6 @@ WITH sign AS MATERIALIZED (
     ORDER BY p.worker
     FOR UPDATE OF p
 )
-UPDATE pulse SET last_seen = greatest(last_seen, CAST(:now AS bigint) - locked.age), offline = 0
+UPDATE pulse SET last_seen = greatest(last_seen, coalesce(CAST(:now AS bigint), clock_ms()) - locked.age), offline = 0
 FROM locked
 WHERE pulse.worker = locked.worker

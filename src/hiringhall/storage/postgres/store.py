@@ -23,6 +23,7 @@ from hiringhall.ports.asks import (
     DeletePlan,
     FoldTallies,
     Forget,
+    MarkSeen,
     PausePlan,
     RetryPlan,
     Settle,
@@ -133,6 +134,8 @@ class PostgresStore:
                 return await self._settle(link, asks, now)
             if kinds == {Take} and hot_verbs.may_take_at_once(asks):  # type: ignore[arg-type]
                 return await self._guarded(link, asks, now, self._take_at_once)
+            if kinds == {MarkSeen} and hot_verbs.without_heartbeats(asks):  # type: ignore[arg-type]
+                return await self._guarded(link, asks, now, self._mark_seen_at_once)
             if kinds == {Beat}:
                 return await self._guarded(link, asks, now, self._beat_at_once)
             return await self._guarded(link, asks, now, self._transaction)
@@ -226,6 +229,9 @@ class PostgresStore:
 
     async def _beat_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
         return await hot_verbs.beat_at_once(self._runner, connection, asks, now, self.terms)
+
+    async def _mark_seen_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
+        return await hot_verbs.mark_seen_at_once(self._runner, connection, asks, now)
 
     async def _complete_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
         return await hot_verbs.complete_at_once(self._runner, connection, asks, now, self.origin)

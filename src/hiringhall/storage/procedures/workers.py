@@ -40,13 +40,17 @@ def mark_seen(context: Context, asks: Sequence[MarkSeen]) -> Procedure:
     beats = [sign for sign in signs if sign.beat_ms_ago is not None]
     if beats:
         yield from _mark_beats(context, beats)
+    if len(beats) < len(signs):
+        yield seen_step([sign for sign in signs if sign.beat_ms_ago is None], context.now)
+    return [None] * len(asks)
+
+
+def seen_step(signs: Sequence[Sign], now: int | None) -> Step:
+    """What writes down signs of life that are no heartbeats. `now`: None has PostgreSQL look at its clock."""
     heard: dict[str, int] = {}
     for sign in signs:
-        if sign.beat_ms_ago is None:
-            heard[sign.worker] = min(sign.seen_ms_ago, heard.get(sign.worker, sign.seen_ms_ago))
-    if heard:
-        yield Fetch("mark_seen", {"signs": json.dumps(sorted(heard.items())), "now": context.now})
-    return [None] * len(asks)
+        heard[sign.worker] = min(sign.seen_ms_ago, heard.get(sign.worker, sign.seen_ms_ago))
+    return Fetch("mark_seen", {"signs": json.dumps(sorted(heard.items())), "now": now})
 
 
 def _mark_beats(context: Context, signs: Sequence[Sign]) -> Generator[Step, list[Row], None]:
