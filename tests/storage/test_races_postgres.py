@@ -147,6 +147,22 @@ async def test_apply_and_settle_on_one_edge(replicas: Replicas) -> None:
     await replicas.books_balance()
 
 
+async def test_an_apply_that_waited_for_another_sees_what_it_stored(replicas: Replicas) -> None:
+    """An apply that waits for another one of the plan compares its file with what that one stored."""
+    await replicas.plan(("a", ()))
+    async with replicas.locked("plan", "id = 'p'"):
+        first = begun(outcome(replicas.one, Apply(file_of(("b", ())))))
+        await replicas.waiting(1)
+        second = begun(outcome(replicas.other, Apply(file_of(("b", ()), ("c", ("b",))))))
+        await replicas.waiting(2)
+    assert (await first).added == 1
+    found = await second
+    assert (found.added, found.changed, found.unchanged) == (1, 0, 1)
+    assert replicas.other.repeated == 0
+    assert [row.view.task_id for row in await replicas.one.read(ListTasks("p"))] == ["a", "b", "c"]
+    await replicas.books_balance()
+
+
 async def test_settles_on_shared_dependents(replicas: Replicas) -> None:
     """Two replicas that settle the dependencies of the same tasks, in opposite order, lower each counter right."""
     await replicas.plan(("a", ()), ("b", ()), ("c", ("a", "b")), ("d", ("b", "a")), ("e", ("a",)), ("f", ("b",)))
