@@ -109,7 +109,7 @@ def test_every_served_route_is_described() -> None:
 
 def test_every_header_of_workers_is_described() -> None:
     """The page of the protocol names each header that a worker's request may carry."""
-    headers = {parameter.name for route in DESCRIBED for parameter in route.parameters if parameter.place == "header"}
+    headers = {each.name for route in DESCRIBED for each in (*route.parameters, *route.told) if each.place == "header"}
     assert not [name for name in headers if f"`{name}" not in text_of("docs/protocol/plans.md")]
 
 

@@ -83,6 +83,22 @@ def test_worker_holds_on_over_an_outage(hall: HallProcess, client: HallClient, h
     assert len(client.workers()) == 1
 
 
+def test_a_long_task_runs_once_whatever_the_worker_was_set_to(client: HallClient, hire: Hire) -> None:
+    """A worker beats as often as the hall asks, so a task that outlasts several visibility timeouts is kept."""
+    client.apply(PLAN, "A")
+    worker = hire(heartbeat_seconds=30)
+    worker.until_started("A")
+    since = time.monotonic()
+    until(
+        lambda: time.monotonic() - since > 3 * VISIBILITY_SECONDS,
+        within_seconds=4 * VISIBILITY_SECONDS,
+        waiting_for="the task to outlast the visibility timeout three times",
+    )
+    worker.let_end()
+    until(lambda: client.is_finished(PLAN), within_seconds=20, waiting_for="the plan to finish")
+    assert [line["move"] for line in client.history(PLAN, "A")] == ["submit", "hold", "complete"]
+
+
 def test_unknown_worker_after_an_outage(hall: HallProcess, client: HallClient, hire: Hire) -> None:
     """A worker that the server forgot registers again by itself; what was given to another meanwhile is skipped."""
     client.apply(PLAN, "A")

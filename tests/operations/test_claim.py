@@ -328,7 +328,7 @@ async def test_terminate_is_told() -> None:
         await made.hall.coalescer.one(DirectWorker("plan:w", terminate=True))
         assert (await waiting.reply()).headers == ((b"hall-directive", b"terminate"),)
         beat = made.send("POST", "/workers/w/heartbeat", {"worker_id": "w"}, SHARED)
-        assert (await beat.reply()).headers == ((b"hall-directive", b"terminate"),)
+        assert (b"hall-directive", b"terminate") in (await beat.reply()).headers
 
 
 async def test_a_removed_worker_waits_no_longer() -> None:

@@ -291,6 +291,36 @@ def test_a_heartbeat_never_waits_longer_than_its_cadence() -> None:
     assert isinstance(step, Again) and step.after_seconds == 20.0
 
 
+def test_the_hall_says_how_often_to_beat() -> None:
+    """Heartbeats are as far apart as the hall said last, or as the worker's own setting has it if that is less."""
+    at = session(heartbeat_seconds=30.0)
+    assert at.beat_seconds == 30.0
+    Register(at).receive(answer(201, {"worker_id": "w-1", "token": "t"}, hall_heartbeat="20"), 0.0)
+    assert at.beat_seconds == 20.0
+    Heartbeat(at).receive(answer(200, {"ok": True}, hall_heartbeat="0.5"), 0.0)
+    assert at.beat_seconds == 0.5
+    Heartbeat(at).receive(answer(503, hall_heartbeat="7"), 0.0)
+    Heartbeat(at).receive(answer(200, {"ok": True}), 0.0)
+    assert at.beat_seconds == 0.5
+    Heartbeat(at).receive(answer(200, {"ok": False}, hall_heartbeat="40"), 0.0)
+    assert at.beat_seconds == 30.0
+
+
+@pytest.mark.parametrize("text", ["", "soon", "0", "-1", "nan", "inf", "20; 30"])
+def test_an_interval_that_is_none_is_not_obeyed(text: str) -> None:
+    """What is no positive number leaves the worker with its own setting."""
+    at = session(heartbeat_seconds=30.0)
+    Heartbeat(at).receive(answer(200, {"ok": True}, hall_heartbeat=text), 0.0)
+    assert at.beat_seconds == 30.0
+
+
+def test_an_interval_leaves_time_to_breathe() -> None:
+    """However small a number the hall says, there is a pause between two heartbeats."""
+    at = session()
+    Heartbeat(at).receive(answer(200, {"ok": True}, hall_heartbeat="0.0000001"), 0.0)
+    assert at.beat_seconds == 0.05
+
+
 def test_quiet_lasts_until_it_is_gone() -> None:
     """`quiet` holds until an answer of the hall comes without it; answers of others say nothing."""
     at = session()

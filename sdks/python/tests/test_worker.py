@@ -159,6 +159,39 @@ def test_heartbeats_go_on_while_a_handler_blocks(hall: ScriptedHall, start: Star
     assert inside[0].json == {"worker_id": "w-000000000001"}
 
 
+@pytest.mark.parametrize("identity", [{}, {"token": "shared"}])
+def test_the_first_heartbeat_is_sent_at_once(hall: ScriptedHall, start: Start, identity: dict[str, str]) -> None:
+    """A worker beats when it starts, and then as often as the hall asks, which may change its mind."""
+    hall.script["heartbeat"].extend([answer(200, {"ok": True}, Hall_Heartbeat="0.05")] * 3)
+    hall.script["heartbeat"].append(answer(200, {"ok": True}, Hall_Heartbeat="3600"))
+    start(nothing, heartbeat_seconds=600, **identity)
+    hall.wait_heard("heartbeat", 4)
+    hall.hand_out("T-001")
+    hall.wait_heard("complete")
+    assert len(hall.of("heartbeat")) == 4
+
+
+def test_the_answer_to_register_says_how_often_to_beat(hall: ScriptedHall, start: Start) -> None:
+    """The interval that comes with the registration counts from the first heartbeat on."""
+    members = {"worker_id": "w-1", "token": "minted"}
+    hall.script["register"].append(answer(201, members, Hall_Heartbeat="0.05"))
+    start(nothing, heartbeat_seconds=600)
+    hall.wait_heard("heartbeat", 3)
+
+
+def test_a_worker_that_its_first_claim_introduces_keeps_its_id(
+    hall: ScriptedHall, start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A first heartbeat that comes before the first claim is answered finds nobody, which is no trouble."""
+    hall.script["heartbeat"].append(answer(200, {"ok": False}, Hall_Heartbeat="600"))
+    start(nothing, token="shared", worker_id="w-mine", bootstrap_token="boot")
+    hall.wait_heard("heartbeat")
+    hall.hand_out("T-001")
+    assert hall.wait_heard("complete")[0].json["worker_id"] == "w-mine"
+    assert not hall.of("register")
+    assert not caplog.records
+
+
 def test_204_is_claimed_again_at_once(hall: ScriptedHall, start: Start) -> None:
     """Nothing to do leads to the next claim on the same connection, under another key."""
     hall.script["claim"].extend([answer(204)] * 20)

@@ -48,6 +48,11 @@ class Terms:
         return min(self.visibility_timeout_ms // 10, 5_000)
 
     @property
+    def beat_interval_ms(self) -> int:
+        """How far apart workers are asked to send heartbeats: min(heartbeat delay, timeout / 3)."""
+        return min(self.heartbeat_delay_ms, self.visibility_timeout_ms // 3)
+
+    @property
     def sweep_interval_ms(self) -> int:
         """Sweeps look at least this often: min(1 s, timeout / 4)."""
         return min(1_000, self.visibility_timeout_ms // 4)

@@ -21,6 +21,7 @@ class Described:
     """One route: what it takes and what it answers. Parts of the path in braces are identifiers.
 
     `answers`: by status, a struct, the content type of a text, or None if nothing comes with it.
+    `told`: the headers that come with every one of `answers`.
     `refusals`: the statuses of the envelopes that it may answer with, beside those that every route has.
     """
 
@@ -33,3 +34,4 @@ class Described:
     body: Any = None
     refusals: tuple[int, ...] = ()
     tags: tuple[str, ...] = field(default=("operators",))
+    told: tuple[Parameter, ...] = ()

@@ -34,6 +34,13 @@ NEXT: Final = Parameter(
     "header",
 )
 
+INTERVAL: Final = Parameter(
+    "Hall-Heartbeat",
+    {"type": "number", "exclusiveMinimum": 0},
+    "How far apart heartbeats may be, in seconds: min(heartbeat delay, visibility timeout / 3)",
+    "header",
+)
+
 
 class RegisterRequest(Struct):
     """A worker introduces itself."""
@@ -130,6 +137,7 @@ DESCRIBED: Final[tuple[Described, ...]] = (
         body=RegisterRequest,
         refusals=(400, 413, 415, 422),
         tags=TAGS,
+        told=(INTERVAL,),
     ),
     Described(
         "POST",
@@ -141,6 +149,7 @@ DESCRIBED: Final[tuple[Described, ...]] = (
         body=HeartbeatRequest,
         refusals=(400, 403, 413, 415, 422),
         tags=TAGS,
+        told=(INTERVAL,),
     ),
     Described(
         "POST",

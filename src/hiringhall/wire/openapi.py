@@ -114,6 +114,10 @@ def _responses(route: Described, schemas: dict[str, Any]) -> dict[str, Any]:
     responses: dict[str, Any] = {}
     for status, kind in route.answers.items():
         responses[str(status)] = {"description": REASONS[status]}
+        if route.told:
+            responses[str(status)]["headers"] = {
+                header.name: {"schema": header.schema, "description": header.description} for header in route.told
+            }
         if isinstance(kind, str):
             responses[str(status)]["content"] = {kind: {"schema": {"type": "string"}}}
         elif kind is not None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.operations.parts import BOOTSTRAP, SHARED, Office
+from tests.operations.parts import BOOTSTRAP, SHARED, Office, office
 
 
 async def test_health(hall: Office) -> None:
@@ -68,6 +68,22 @@ async def test_heartbeat(hall: Office) -> None:
     assert await hall.send("POST", "/workers/x/heartbeat", {"worker_id": "x"}).json() == {"ok": False}
     body = await hall.send("POST", "/workers/w/heartbeat", {"worker_id": "x"}).json(400)
     assert body["error_code"] == "worker_id_mismatch"
+
+
+@pytest.mark.parametrize(("delay", "visibility", "told"), [(30, 60, b"20"), (1.5, 4, b"1.333"), (0.5, 60, b"0.5")])
+async def test_the_hall_says_how_often_to_beat(delay: float, visibility: float, told: bytes) -> None:
+    """`Hall-Heartbeat` on register and heartbeat: min(heartbeat delay, visibility timeout / 3), in seconds."""
+    async with office(heartbeat_delay=delay, visibility_timeout=visibility) as made:
+        await made.admit("w")
+        for path, body, token in (
+            ("/workers/register", {"hostname": "h"}, BOOTSTRAP),
+            ("/workers/w/heartbeat", {"worker_id": "w"}, SHARED),
+            ("/workers/x/heartbeat", {"worker_id": "x"}, SHARED),
+        ):
+            reply = await made.send("POST", path, body, token).reply()
+            assert reply.headers == ((b"hall-heartbeat", told),)
+            published = await made.send("POST", f"/whilly{path}", body, token).reply()
+            assert published.headers == ()
 
 
 async def test_claim_answers_the_task(hall: Office) -> None:

@@ -132,14 +132,17 @@ class Heart:
         shift = self._shift
         with shift.changed:
             shift.changed.wait_for(lambda: shift.ended.is_set() or shift.session.identity is not None)
-        while self._patient(shift.session.beat_seconds):
+        # The first beat tells how far apart the hall wants them, so it does not wait.
+        while not shift.ended.is_set():
             with shift.changed:
                 errand = Heartbeat(shift.session)
             step = shift.carry_out(errand, self.connection, self._patient)
             if isinstance(step, Crash):
                 break
-            if isinstance(step, Unregistered):
+            if isinstance(step, Unregistered) and shift.session.introduced:
                 self._register_anew(step)
+            if not self._patient(shift.session.beat_seconds):
+                break
         self.connection.close()
 
     def _register_anew(self, step: Unregistered) -> None:

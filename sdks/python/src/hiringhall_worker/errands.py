@@ -103,6 +103,8 @@ class Register(Errand):
             return self.again("the answer names no worker_id and token", dice)
         self.session.identity = Identity(worker_id, token)
         self.session.quiet = False
+        self.session.introduced = True
+        self.session.hear_interval(answer)
         return Done()
 
 
@@ -126,6 +128,7 @@ class Heartbeat(Errand):
         )
 
     def judge(self, found: Verdict, answer: wire.Answer, dice: float) -> Step:
+        self.session.hear_interval(answer)
         if answer.members().get("ok") is False:
             return Unregistered(self.session.terms.bootstrap_token is not None)
         return Done()
@@ -158,6 +161,7 @@ class Claim(Errand):
         )
 
     def judge(self, found: Verdict, answer: wire.Answer, dice: float) -> Step:
+        self.session.introduced = True
         if found is Verdict.EMPTY:
             return Empty()
         hold = read_hold(answer, self.own(), self.session.terms.plan_id)

@@ -67,6 +67,9 @@ class Session:
         self.holds: dict[tuple[str, str, str, int], Hold] = {}
         self.quiet = False
         self.terminated = False
+        self.told_beat_seconds: float | None = None
+        # Whether the hall is known to know the identity: one that did not register is introduced by its first claim.
+        self.introduced = False
 
     def begin_to_end(self, hold: Hold) -> bool:
         """Take the right to complete, fail or release a hold; False if somebody has it already."""
@@ -90,9 +93,17 @@ class Session:
 
     @property
     def beat_seconds(self) -> float:
-        """The time between two heartbeats."""
+        """The time between two heartbeats: the worker's own setting, or what the hall said if that is less."""
         usual = self.terms.heartbeat_seconds
+        if self.told_beat_seconds is not None:
+            usual = min(usual, self.told_beat_seconds)
         return min(usual, QUIET_BEAT_SECONDS) if self.quiet else usual
+
+    def hear_interval(self, answer: wire.Answer) -> None:
+        """Take in how far apart the hall wants heartbeats. An answer that does not say leaves it as it was said."""
+        told = wire.interval(answer.header("hall-heartbeat"))
+        if told is not None:
+            self.told_beat_seconds = told
 
     def hear(self, identity: Identity, answer: wire.Answer) -> None:
         """Take in what the hall asks of the worker. Only the hall's own answers count, not those of a proxy."""

@@ -211,10 +211,11 @@ class Shift:
             self.changed.wait_for(lambda: not self.calls or self._error is not None, self._grace_seconds())
             deadline = time.monotonic() + LAST_WORDS_SECONDS
             left = [hold for hold in self.session.holds.values() if not hold.settling]
+            powerless = isinstance(self._error, Unauthorized)
+            # Before any handler hears of it: one that returns because it is told to stop has completed nothing.
+            threads = [] if powerless else self.give_back(left)
             for call in self.calls.values():
                 call.cancel()
-            powerless = isinstance(self._error, Unauthorized)
-        threads = [] if powerless else self.give_back(left)
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         with self.changed:

@@ -12,6 +12,8 @@ from urllib.parse import quote, unquote
 
 # Python refuses to convert longer decimal texts to int.
 INT_DIGITS = 4300
+# The shortest interval that is obeyed, so that no answer makes a worker beat without a pause.
+LEAST_INTERVAL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,15 @@ def directive(text: str | None) -> Directive:
             if slash:
                 cancel.add((unquote(plan), unquote(task)))
     return Directive("quiet" in parts, "terminate" in parts, frozenset(cancel))
+
+
+def interval(text: str | None) -> float | None:
+    """Read `Hall-Heartbeat`, the seconds between two heartbeats; None if it is missing or no positive number."""
+    try:
+        seconds = float(text or "")
+    except ValueError:
+        return None
+    return max(seconds, LEAST_INTERVAL_SECONDS) if math.isfinite(seconds) and seconds > 0 else None
 
 
 def reportable(text: str) -> str:

@@ -24,6 +24,7 @@ CHALLENGE: Final[Headers] = ((b"www-authenticate", b'Bearer realm="whilly"'),)
 RETRY_AFTER: Final[Headers] = ((b"retry-after", b"1"),)
 NO_HEADERS: Final[Headers] = ()
 DIRECTIVE: Final = b"hall-directive"
+HEARTBEAT: Final = b"hall-heartbeat"
 
 
 def excuse(failure: StoreUnavailable) -> str:
@@ -36,11 +37,15 @@ def excuse(failure: StoreUnavailable) -> str:
 class Mount:
     """Where the dialect is served: one hall, one form of the answers."""
 
-    __slots__ = ("codec", "hall")
+    __slots__ = ("codec", "hall", "interval")
 
     def __init__(self, hall: Hall, codec: Codec) -> None:
         self.hall = hall
         self.codec = codec
+        self.interval: Headers = NO_HEADERS
+        """What a worker is told that registers or sends a heartbeat: how far apart its heartbeats may be."""
+        if codec.tells_interval:
+            self.interval = ((HEARTBEAT, f"{hall.terms.beat_interval_ms / 1000}".removesuffix(".0").encode()),)
 
 
 class Call:
@@ -68,9 +73,9 @@ class Call:
         known = self.known
         return ((DIRECTIVE, known.directive),) if known is not None and known.directive else NO_HEADERS
 
-    def answer(self, body: bytes, status: int = 200) -> None:
+    def answer(self, body: bytes, status: int = 200, headers: Headers = NO_HEADERS) -> None:
         """Answer with a JSON body."""
-        self.exchange.answer(Reply(status, body, self.directive()))
+        self.exchange.answer(Reply(status, body, headers + self.directive()))
 
     def refuse(self, refused: Refused, headers: Headers = NO_HEADERS) -> None:
         """Answer with the envelope."""

@@ -42,6 +42,8 @@ class Codec(Protocol):
     reason_is_required_on_release: bool
     may_name_more: bool
     """Whether requests may carry more than the first version knows: `wait`, `max_tasks`, `plan_id`, `Prefer`."""
+    tells_interval: bool
+    """Whether workers are told how far apart their heartbeats may be."""
 
     def task(self, task: TaskView) -> str:
         """A task as a JSON object."""
@@ -70,6 +72,7 @@ class DocumentCodec:
 
     reason_is_required_on_release = False
     may_name_more = True
+    tells_interval = True
 
     def task(self, task: TaskView) -> str:
         return (
@@ -92,6 +95,7 @@ class PublishedCodec:
 
     reason_is_required_on_release = True
     may_name_more = False
+    tells_interval = False
 
     def task(self, task: TaskView) -> str:
         detail = task.detail

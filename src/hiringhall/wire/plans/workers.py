@@ -9,13 +9,14 @@ from hiringhall.domain.refusals import Refused
 from hiringhall.operations.heartbeat import heartbeat
 from hiringhall.operations.holding import holding
 from hiringhall.operations.register import Admitted, admit
+from hiringhall.wire.exchange import Exchange
 from hiringhall.wire.plans.bodies import (
     HeartbeatBody,
     heartbeat_decoder,
     invalid,
     register_decoder,
 )
-from hiringhall.wire.plans.call import CHALLENGE, Call, WorkerCall, decoded, json_of, part
+from hiringhall.wire.plans.call import CHALLENGE, Call, Mount, WorkerCall, decoded, json_of, part
 
 OK: Final = b'{"ok":true}'
 NOT_OK: Final = b'{"ok":false}'
@@ -24,7 +25,11 @@ NOT_OK: Final = b'{"ok":false}'
 class RegisterCall(Call):
     """ "Mint a fresh (worker_id, token)" """
 
-    __slots__ = ()
+    __slots__ = ("_interval",)
+
+    def __init__(self, mount: Mount, exchange: Exchange) -> None:
+        super().__init__(mount, exchange)
+        self._interval = mount.interval
 
     def start(self) -> None:
         """Look at the token and at the body."""
@@ -48,15 +53,19 @@ class RegisterCall(Call):
         elif admitted is None:
             self.refuse(Refused("worker_id_collision", "the made worker id is taken; register again"))
         else:
-            self.answer(json_of({"worker_id": admitted.worker_id, "token": admitted.token}), 201)
+            self.answer(json_of({"worker_id": admitted.worker_id, "token": admitted.token}), 201, self._interval)
 
 
 class HeartbeatCall(WorkerCall):
     """ "Refresh last_heartbeat" """
 
-    __slots__ = ()
+    __slots__ = ("_interval",)
 
     decoder = heartbeat_decoder
+
+    def __init__(self, mount: Mount, exchange: Exchange) -> None:
+        super().__init__(mount, exchange)
+        self._interval = mount.interval
 
     def said(self, body: HeartbeatBody) -> None:
         in_path = part(self.exchange.request.path.split(b"/")[-2], "worker_id")
@@ -72,4 +81,4 @@ class HeartbeatCall(WorkerCall):
         held = self.headers.get(b"hall-holding")
         if known is not None and held is not None:
             holding(self.hall, known, held, self.now)
-        self.answer(OK if heartbeat(self.hall, known, self.now) else NOT_OK)
+        self.answer(OK if heartbeat(self.hall, known, self.now) else NOT_OK, headers=self._interval)
