@@ -129,7 +129,7 @@ async def test_application_that_will_not_start() -> None:
 
 
 async def test_sockets_are_kept_alive(stage: Stage) -> None:
-    """Accepted sockets inherit keep-alive probes, the user timeout, and sending without delay."""
+    """Accepted sockets inherit sending without delay, the user timeout, and three keep-alive probes before it."""
     client = await stage.connect()
     await client.send(post("/park"))
     [exchange] = await stage.parked()
@@ -138,6 +138,10 @@ async def test_sockets_are_kept_alive(stage: Stage) -> None:
     assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
     if sys.platform == "linux":
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 15_000
+        idle, interval = (
+            accepted.getsockopt(socket.IPPROTO_TCP, option) for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL)
+        )
+        assert idle + 2 * interval < 15, "a connection must not depend on a single probe"
 
 
 PROGRAM = """
