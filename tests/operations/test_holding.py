@@ -84,3 +84,17 @@ async def test_a_worker_that_says_what_it_holds_has_no_run_limit() -> None:
         await made.claim(wait=0).reply()
         await made.claim(plan="q", wait=0, headers={"Hall-Holding": ""}).reply()
         assert [ask.limited for ask in made.store.asked(Take)] == [True, False]
+
+
+async def test_a_worker_that_said_once_what_it_holds_has_none_either() -> None:
+    """Later claims of that worker are without a run limit though they do not say it again, parked ones too."""
+    async with office() as made:
+        await made.admit("w")
+        parked = made.claim(wait=30)
+        await made.hall.coalescer.idle()
+        await made.turns()
+        beat(made, "")
+        await made.apply("T1")
+        await parked.json()
+        await made.claim(wait=0).reply()
+        assert [ask.limited for ask in made.store.asked(Take)] == [True, False, False]

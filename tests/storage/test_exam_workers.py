@@ -13,6 +13,7 @@ from hiringhall.ports.asks import (
     FoldTallies,
     Forget,
     MarkSeen,
+    Reconcile,
     Register,
     RemoveWorker,
     Sign,
@@ -231,6 +232,24 @@ async def test_run_limit(desk: Desk) -> None:
     await desk.ask(MarkSeen((Sign(BEN, 0),)))
     assert (await desk.ask(SweepRunLimit())).changed == 1
     assert [await desk.state("p", name) for name in ("own", "hall", "none")] == ["ready", "ready", "held"]
+
+
+async def test_a_worker_that_begins_to_say_what_it_holds(desk: Desk) -> None:
+    """The run limit of all that a worker keeps is lifted once it says what it holds; that of others stays."""
+    await desk.hire(ANN, BEN)
+    await desk.plan("p", task("a"), task("b"), task("c"))
+    view = await desk.take_one(ANN, "p")
+    accepted(await desk.steer("p", "a", Move.START))
+    await desk.take_one(ANN, "p")
+    await desk.take_one(BEN, "p")
+    desk.now += 100
+    assert await desk.ask(Reconcile(ANN, frozenset({("p", "a", view.version)}))) == 0
+    unit = (await desk.row("p", "a")).view
+    assert (unit.state, unit.version, unit.started) == ("held", view.version + 1, True)
+    desk.now += desk.terms.run_limit_ms + desk.terms.overrun_after_ms
+    await desk.ask(MarkSeen((Sign(ANN, 0), Sign(BEN, 0))))
+    assert (await desk.ask(SweepRunLimit())).changed == 1
+    assert [await desk.state("p", name) for name in "abc"] == ["held", "held", "ready"]
 
 
 async def test_the_pulse_tells_of_run_limits(desk: Desk) -> None:

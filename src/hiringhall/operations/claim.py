@@ -105,6 +105,7 @@ class Claim:
         self._state = _LOOKING
         lane = self._lane
         self._rings = lane.rings
+        self._limited = self._limited and self._known.open is None
         self._hall.coalescer.ask(
             Take(self._known.key, (lane.key,), self._limit, self._limited, self._key),
             self._looked, alive=self._claimant.is_there, on_gone=self._dropped,

@@ -70,7 +70,8 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class Reconcile:
-    """Take back what a worker holds but does not name. Outcome: the number of units taken back."""
+    """Take back what a worker holds but does not name; the rest has no run limit any more, since the worker says what
+    it holds. Outcome: the number of units taken back."""
 
     worker: str
     named: frozenset[tuple[str, str, int]]  # (plan, task, version)

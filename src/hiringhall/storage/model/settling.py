@@ -85,7 +85,7 @@ def give_back(hall: Hall, ask: Return) -> bool:
 
 
 def reconcile(hall: Hall, ask: Reconcile) -> int:
-    """Take back what the worker holds but does not name."""
+    """Take back what the worker holds but does not name; the rest has no run limit."""
     count = 0
     for unit in hall.held_by(ask.worker):
         names = {(unit.plan, unit.task_id, version) for version in (unit.handed_version, unit.version)}
@@ -94,4 +94,6 @@ def reconcile(hall: Hall, ask: Reconcile) -> int:
         if old and not names & ask.named:
             hall.take_back(unit, Cause.ANSWER_LOST)
             count += 1
+        else:
+            unit.run_until = None
     return count

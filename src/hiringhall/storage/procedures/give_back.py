@@ -38,7 +38,8 @@ def give_back(context: Context, asks: Sequence[Return]) -> Procedure:
 
 
 def reconcile(context: Context, asks: Sequence[Reconcile]) -> Procedure:
-    """Take back what each worker holds, does not name, and was handed long enough before it spoke."""
+    """Take back what each worker holds, does not name, and was handed long enough before it spoke; lift the run limit
+    of what it keeps."""
     outcomes = []
     for ask in asks:
         rows = yield Fetch("find_holds", {"workers": [ask.worker]})
@@ -47,9 +48,13 @@ def reconcile(context: Context, asks: Sequence[Reconcile]) -> Procedure:
         changes = Changes()
         for unit in units.values():
             names = {(unit.plan, unit.task_id, unit.handed_version), (unit.plan, unit.task_id, unit.version)}
-            held = unit.holder == ask.worker and unit.state is State.HELD
-            if held and (unit.handed_at or 0) <= latest and not names & ask.named:
+            if unit.holder != ask.worker or unit.state is not State.HELD:
+                continue
+            if (unit.handed_at or 0) <= latest and not names & ask.named:
                 take_back(changes, unit, Cause.ANSWER_LOST)
+            elif unit.run_until is not None:
+                unit.run_until = None
+                changes.note(unit.counted_as, unit, None)
         yield from write(context, changes)
         outcomes.append(len(changes.events))
     return outcomes
