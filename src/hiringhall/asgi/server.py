@@ -34,8 +34,8 @@ _TASK_GRACE_SECONDS: Final = 0.5
 _LAST_TURNS: Final = 100
 _KEEPALIVE_IDLE_SECONDS: Final = 6
 _KEEPALIVE_PROBE_SECONDS: Final = 3
-"""Three probes go out before the user timeout ends a silent connection: one or two of them may get lost, as happens when
-those of thousands of connections go out together."""
+"""Three probes go out before the user timeout ends a silent connection: one or two of them may get lost, as happens
+when those of thousands of connections go out together."""
 
 
 class Address(NamedTuple):

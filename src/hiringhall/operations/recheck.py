@@ -34,7 +34,7 @@ class Recheck:
             await asyncio.gather(task, return_exceptions=True)
 
     def _again(self) -> None:
-        self._timer = self._hall.loop.call_later(INTERVAL_SECONDS * (1.0 + 0.2 * self._hall.jitter()), self._look)
+        self._timer = self._hall.loop.call_later(INTERVAL_SECONDS * (1.0 + 0.3 * self._hall.jitter()), self._look)
 
     def _look(self) -> None:
         self._task = self._hall.loop.create_task(self.run_once())
