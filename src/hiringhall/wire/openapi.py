@@ -123,7 +123,8 @@ def _responses(route: Described, schemas: dict[str, Any]) -> dict[str, Any]:
         elif kind is not None:
             responses[str(status)]["content"] = {"application/json": {"schema": schemas[repr(kind)]}}
     always = (401, 403) if route.access in ("operator", "metrics") else (401,) if route.access else ()
-    for status in sorted({*route.refusals, *always, 405, 500, 503}):
+    malformed = (400,) if "{" in route.path else ()  # a part of the path may be no percent-encoded UTF-8
+    for status in sorted({*route.refusals, *always, *malformed, 405, 500, 503}):
         content = {"application/json": {"schema": schemas[repr(Envelope)]}}
         responses[str(status)] = {"description": REASONS[status], "content": content}
         if status == 401:

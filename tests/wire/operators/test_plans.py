@@ -109,8 +109,22 @@ async def test_identifiers_with_slashes_are_decoded_once(operator: Operator) -> 
     assert [plan["id"] for plan in listed["plans"]] == ["a%2Fb", "a/b"]
     skipped = await operator.call("POST", "/admin/plans/a%2Fb/tasks/x%2Fy/skip")
     assert (skipped["task"]["plan_id"], skipped["task"]["id"], skipped["task"]["status"]) == ("a/b", "x/y", "SKIPPED")
-    for path in ("%2E%2E", "%00", "%FF", "x" * 257):
+    for path in ("%2E%2E", "%00", "x" * 257):
         await operator.refused("PUT", f"/admin/plans/{path}", 422, "validation_error", json={"tasks": []})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "named"),
+    [
+        ("GET", "/admin/plans/%FF", "plan_id"),
+        ("POST", "/admin/plans/P/tasks/%C3/skip", "task_id"),
+        ("POST", "/admin/workers/a%FFb/quiet", "worker_id"),
+    ],
+)
+async def test_a_path_that_is_no_text_is_malformed(operator: Operator, method: str, path: str, named: str) -> None:
+    """`malformed_request`, 400: "The request cannot be read as HTTP, or its path is not percent-encoded UTF-8"."""
+    body = await operator.refused(method, path, 400, "malformed_request")
+    assert named in body["detail"]
 
 
 async def test_a_plan_is_shown_with_its_tasks(operator: Operator) -> None:

@@ -32,11 +32,11 @@ def invalid(field: str, reason: str) -> Stop:
 
 
 def decoded(part: str, field: str) -> str:
-    """A percent-encoded part of a path or query, decoded once."""
+    """A percent-encoded part of a path, decoded once."""
     try:
         return unquote_to_bytes(part).decode()
     except UnicodeDecodeError:
-        raise invalid(field, "is not percent-encoded UTF-8") from None
+        raise Stop("malformed_request", f"{field} in the path is not percent-encoded UTF-8") from None
 
 
 def path_id(request: Request, name: str) -> str:
