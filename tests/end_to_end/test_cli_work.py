@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.conftest import StartHall
 from tests.end_to_end.shell import Shell, finished, shell_of, until_written, written
 from tests.hall_process import Database
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -115,6 +117,30 @@ def test_a_cancelled_task_ends_its_command(shell: Shell, tmp_path: Path) -> None
     until_written(seen, "ended")
     worker.send_signal(signal.SIGTERM)
     assert finished(worker).status == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a command with the worker that was killed")
+def test_a_killed_worker_takes_its_commands_along(shell: Shell, tmp_path: Path) -> None:
+    """After SIGKILL no command works on a task that the hall hands out again, whichever task of its slot it is."""
+    shell.apply("P", "A", "B", "C")
+    script = f"[ $HALL_TASK_ID = A ] || {{ echo $$ > {tmp_path}/$HALL_TASK_ID; exec sleep 300; }}"
+    worker = shell.start("work", "plan", "P", "--concurrency", "2", "--", "sh", "-c", script)
+    for name in ("B", "C"):
+        until_written(tmp_path / name, "\n")
+    commands = [int(written(tmp_path / name)) for name in ("B", "C")]
+    assert all(map(runs, commands))
+    worker.kill()
+    finished(worker)
+    until(lambda: not any(map(runs, commands)), within_seconds=10, waiting_for="the commands to end")
+
+
+def runs(pid: int) -> bool:
+    """Whether a process runs: one that has ended but that nobody has waited for does not."""
+    try:
+        about = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return about.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_what_cannot_work_is_refused_at_once(shell: Shell) -> None:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Sequence
 from typing import IO, Final
 
+from hiringhall.cli.death_signal import ending_with_this_process
 from hiringhall_worker import Task
 
 REASON_BYTES: Final = 1_500
@@ -35,9 +36,10 @@ class TaskCommand:
         self._command = list(command)
         self._running: set[subprocess.Popen[bytes]] = set()
         self._guard = threading.Lock()
+        self._in_child = ending_with_this_process()
 
     def __call__(self, task: Task) -> None:
-        """Run the command to its end.
+        """Run the command to its end, in a thread that waits for it: the command does not outlive that thread.
 
         Raises:
             CommandFailed: it could not be started, or ended with another status than 0.
@@ -67,6 +69,7 @@ class TaskCommand:
                 stderr=subprocess.PIPE,
                 env={**kept, **about},
                 start_new_session=True,  # so that Ctrl-C reaches it through us, and its children with it
+                preexec_fn=self._in_child,  # noqa: PLW1509 - made to be safe with threads
             )
         except (OSError, ValueError) as problem:
             raise CommandFailed(f"{self._command[0]} could not be started: {problem}") from None

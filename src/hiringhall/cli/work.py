@@ -79,6 +79,9 @@ def work_plan(
     The task stands as JSON on CMD's standard input, and in HALL_TASK_ID, HALL_PLAN_ID and HALL_TASK_VERSION. Exit
     status 0 completes it; any other fails it, with the end of CMD's standard error as the reason. SIGTERM is passed on
     to CMD, and its task is given back. CMD does not get the hall's tokens.
+
+    If this program is killed (SIGKILL), Linux kills CMD too, though not what CMD itself started. Elsewhere CMD goes on
+    while the hall gives its task to another worker, so end such a worker with SIGTERM.
     """
     from hiringhall.cli.task_command import TaskCommand
     from hiringhall_worker import HallError, PlanWorker
