@@ -127,6 +127,13 @@ async def test_a_path_that_is_no_text_is_malformed(operator: Operator, method: s
     assert named in body["detail"]
 
 
+async def test_a_task_that_a_file_calls_failed_blocks(operator: Operator) -> None:
+    """`on_failure` takes effect when a task fails, not when a file says that it has."""
+    await operator.apply("P", {"id": "A", "status": "failed", "on_failure": "skip"}, {"id": "B", "dependencies": ["A"]})
+    shown = (await operator.call("GET", "/admin/plans/P"))["plan"]
+    assert (shown["state"], [task["status"] for task in shown["tasks"]]) == ("blocked", ["FAILED", "PENDING"])
+
+
 async def test_a_plan_is_shown_with_its_tasks(operator: Operator) -> None:
     """The plan, how far it is, and each task with what the wire knows of it and what only operators see."""
     await operator.apply("P", {"id": "A", "description": "first"}, {"id": "B", "dependencies": ["A"]}, name="My plan")
