@@ -54,7 +54,7 @@ SHARED_INDEXES = {
     "lock_units": BY_ID,
     "update_work": BY_ID,
     "hold_work": BY_ID,
-    "find_handed": set[str](),
+    "lock_handed": BY_ID,
     "find_version_floor": set[str](),
     "close_edges": set[str](),
     "find_takers": set[str](),

@@ -13,14 +13,14 @@ from hiringhall.domain.topics import topic_of_worker
 from hiringhall.domain.work import Conflict, Unit
 from hiringhall.ports.asks import Settle, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
-from hiringhall.storage.procedures.units import Changes, lock_units, view_of, write
+from hiringhall.storage.procedures.units import Changes, lock_units, unit_from, view_of, write
 
 
 def settle(context: Context, asks: Sequence[Settle]) -> Procedure:
     """Decide each ask on the unit it means; the first accepted one wins."""
-    meant = yield from _resolve(asks)
+    units: dict[int, Unit] = {}
     details: dict[int, str] = {}
-    units = yield from lock_units((found for found in meant if isinstance(found, int)), details)
+    meant = yield from _resolve(asks, units, details)
     changes = Changes()
     outcomes: list[Any] = []
     answers = []
@@ -45,22 +45,32 @@ def settle(context: Context, asks: Sequence[Settle]) -> Procedure:
     return outcomes
 
 
-def _resolve(asks: Sequence[Settle]) -> Generator[Step, list[Row], list[int | Refused | None]]:
-    """Which unit each ask means: the one that the worker was handed under exactly that version, else the only one."""
+def _resolve(
+    asks: Sequence[Settle], units: dict[int, Unit], details: dict[int, str]
+) -> Generator[Step, list[Row], list[int | Refused | None]]:
+    """Which unit each ask means: the one that the worker was handed under exactly that version, else the only one.
+
+    `units` and `details` receive the units that still exist, locked.
+    """
     rows = yield FetchMany(
-        "find_handed",
+        "lock_handed",
         [
             {"ordinal": ordinal, "worker": ask.worker, "task_id": ask.task_id, "version": ask.version}
             for ordinal, ask in enumerate(asks)
         ],
     )
     meant: list[int | Refused | None] = [None] * len(asks)
-    for ordinal, unit, plan in rows:
+    for row in rows:
+        ordinal, number, plan = row[21:24]
         if asks[ordinal].plan in (None, plan):
-            meant[ordinal] = unit
+            meant[ordinal] = number
+            if row[2] is not None and number not in units:
+                units[number], details[number] = unit_from(row), row[20]
     for ordinal, ask in enumerate(asks):
         if meant[ordinal] is None:
             meant[ordinal] = yield from _resolve_by_name(ask)
+    missing = {number for number in meant if isinstance(number, int)} - units.keys()
+    units.update((yield from lock_units(missing, details)))
     return meant
 
 
