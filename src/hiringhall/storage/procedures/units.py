@@ -1,8 +1,9 @@
 """Units of work between rows and decisions: load and lock them, write back what changed, and what follows from it.
 
 A procedure locks units in ascending order of their ids, lets the domain decide on each, notes the events in
-`Changes`, and ends with `write`. Dependents have higher ids than what they depend on, so that locks are taken in one
-order everywhere.
+`Changes`, and ends with `write`. Dependents are numbered after what they depend on, so that locks are nearly always
+taken in one order. A changed plan file may make a stored task depend on a new one; should two transactions then wait
+for each other, PostgreSQL ends one of them and it is repeated.
 """
 
 from __future__ import annotations
