@@ -29,7 +29,10 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an interrupted one has the exit status that shells expect."""
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()  # what cannot be written is found out here, not when the interpreter ends
         except Trouble as trouble:
             _end(trouble)
         except KeyboardInterrupt:

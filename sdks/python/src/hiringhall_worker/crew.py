@@ -136,10 +136,11 @@ class Heart:
         while not shift.ended.is_set():
             with shift.changed:
                 errand = Heartbeat(shift.session)
+                introduced = shift.session.introduced  # as it was before the hall was asked
             step = shift.carry_out(errand, self.connection, self._patient)
             if isinstance(step, Crash):
                 break
-            if isinstance(step, Unregistered) and shift.session.introduced:
+            if isinstance(step, Unregistered) and introduced:
                 self._register_anew(step)
             if not self._patient(shift.session.beat_seconds):
                 break
