@@ -84,21 +84,24 @@ def test_cancel_cancels_an_async_handler(hall: ScriptedHall, start: Start) -> No
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_stop_gives_the_rest_back(hall: ScriptedHall, start: Start, asynchronous: bool) -> None:
     """stop() from another thread ends the run; what runs is told and released, and its result is dropped."""
-    told = threading.Event()
+    told, begun_work = threading.Event(), threading.Event()
 
     async def later(task: Task) -> None:
+        begun_work.set()
         try:
             await asyncio.sleep(PATIENCE_SECONDS)
         finally:
             told.set()
 
     def handler(task: Task) -> None:
+        begun_work.set()
         assert task.cancelled.wait(PATIENCE_SECONDS)
         told.set()
 
     hall.hand_out("T-001")
     running = start(later if asynchronous else handler, concurrency=3)
     hall.wait_for(lambda: len(hall.of("claim")) == 2 and hall.parked == 1, "one running, one parked")
+    assert begun_work.wait(PATIENCE_SECONDS)
     begun = time.monotonic()
     assert running.stop() is None
     assert time.monotonic() - begun < 2.0

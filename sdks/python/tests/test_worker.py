@@ -159,12 +159,11 @@ def test_heartbeats_go_on_while_a_handler_blocks(hall: ScriptedHall, start: Star
     assert inside[0].json == {"worker_id": "w-000000000001"}
 
 
-@pytest.mark.parametrize("identity", [{}, {"token": "shared"}])
-def test_the_first_heartbeat_is_sent_at_once(hall: ScriptedHall, start: Start, identity: dict[str, str]) -> None:
-    """A worker beats when it starts, and then as often as the hall asks, which may change its mind."""
+def test_a_worker_that_does_not_register_beats_at_once(hall: ScriptedHall, start: Start) -> None:
+    """It learns how often to beat from its first heartbeat, and obeys a hall that changes its mind."""
     hall.script["heartbeat"].extend([answer(200, {"ok": True}, Hall_Heartbeat="0.05")] * 3)
     hall.script["heartbeat"].append(answer(200, {"ok": True}, Hall_Heartbeat="3600"))
-    start(nothing, heartbeat_seconds=600, **identity)
+    start(nothing, heartbeat_seconds=600, token="shared")
     hall.wait_heard("heartbeat", 4)
     hall.hand_out("T-001")
     hall.wait_heard("complete")

@@ -132,8 +132,12 @@ class Heart:
         shift = self._shift
         with shift.changed:
             shift.changed.wait_for(lambda: shift.ended.is_set() or shift.session.identity is not None)
-        # The first beat tells how far apart the hall wants them, so it does not wait.
-        while not shift.ended.is_set():
+        # Registering tells how far apart the hall wants the beats; who did not register beats at once to hear it.
+        beaten = False
+        while (not beaten and not shift.session.introduced) or self._patient(shift.session.beat_seconds):
+            beaten = True
+            if shift.ended.is_set():
+                break
             with shift.changed:
                 errand = Heartbeat(shift.session)
                 introduced = shift.session.introduced  # as it was before the hall was asked
@@ -142,8 +146,6 @@ class Heart:
                 break
             if isinstance(step, Unregistered) and introduced:
                 self._register_anew(step)
-            if not self._patient(shift.session.beat_seconds):
-                break
         self.connection.close()
 
     def _register_anew(self, step: Unregistered) -> None:
