@@ -170,7 +170,7 @@ class Workplace:
         """The id and the token that the later client's command prints that registers a worker."""
         opening = ["--connect", self.address, "--bootstrap-token", BOOTSTRAP_TOKEN]
         said = self.run("whilly", "worker", "register", *opening, "--hostname", hostname)
-        found = re.search(r"\b(w-[\w-]{12})\b.*token\W+([\w-]{43})\b", said, re.DOTALL)
+        found = re.search(r"worker_id:\s*(w-[\w-]{12})(?!\S).*token:\s*([\w-]{43})(?!\S)", said, re.DOTALL)
         assert found, said
         return found.group(1), found.group(2)
 

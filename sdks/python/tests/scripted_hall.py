@@ -163,12 +163,12 @@ class ScriptedHall:
         except OSError:
             pass
         finally:
-            with self.changed:
-                self._open.discard(sock)
-                self.changed.notify_all()
             with contextlib.suppress(OSError, UnboundLocalError):
                 reader.close()
             sock.close()
+            with self.changed:
+                self._open.discard(sock)
+                self.changed.notify_all()
 
     def _read(self, reader: Any, number: int) -> Heard | None:
         first = reader.readline()
