@@ -10,6 +10,7 @@ WorkerKey = NewType("WorkerKey", str)
 IDENTIFIER_CHARACTERS_MAX: Final = 256
 HOSTNAME_CHARACTERS_MAX: Final = 256
 PLAN_WORKER: Final = "plan:"
+SERVICE_WORKER: Final = "service:"
 
 
 def complaint_about(identifier: str) -> str | None:
@@ -35,8 +36,22 @@ def plan_worker(worker_id: str) -> WorkerKey:
     return WorkerKey(PLAN_WORKER + worker_id)
 
 
+def service_worker(service: str, worker_id: str) -> WorkerKey:
+    """The key of a service worker among all workers of the hall: "A worker is (service, worker id) everywhere"."""
+    return WorkerKey(SERVICE_WORKER + unit_path(service, worker_id))
+
+
+def service_of(key: str) -> str | None:
+    """The service of a service worker, by its key; None for a plan worker."""
+    if not key.startswith(SERVICE_WORKER):
+        return None
+    return unquote(key[len(SERVICE_WORKER) :].partition("/")[0])
+
+
 def worker_id_of(key: str) -> str:
     """The id by which the worker calls itself."""
+    if key.startswith(SERVICE_WORKER):
+        return unquote(key.partition("/")[2])
     return key.partition(":")[2]
 
 

@@ -34,5 +34,20 @@ def topic_of_plan(plan: str) -> str:
     return topic_of(plan_lane(plan))
 
 
+def topic_of_request(request_id: str) -> str:
+    """The topic of a call: rung when it ends, and when there is feedback."""
+    return _short_name(f"request {request_id}")
+
+
+def topic_of_service(service: str) -> str:
+    """The topic of a service: rung when its lanes, workers or settings change."""
+    return _short_name(f"service {service}")
+
+
+def topic_of_client(client: str) -> str:
+    """The topic of a client: rung when what it may do changes."""
+    return _short_name(f"client {client}")
+
+
 def _short_name(name: str) -> str:
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
