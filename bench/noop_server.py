@@ -24,6 +24,16 @@ decode_claim = msgspec.json.Decoder(ClaimBody).decode
 decode_settle = msgspec.json.Decoder(SettleBody).decode
 
 
+class CallBody(msgspec.Struct):
+    """The members of a client's call that any server has to look at."""
+
+    method: str
+    params: msgspec.Raw
+
+
+decode_call = msgspec.json.Decoder(CallBody).decode
+
+
 class NoopHandlers:
     """Answers every claim with a task and every complete with that task done."""
 
@@ -50,6 +60,12 @@ class NoopHandlers:
             return
         task = example(f"noop-{next(self.numbers)}", ask.plan_id, "CLAIMED", 2)
         exchange.answer(Reply(200, encode(TaskReply(task)), HEADERS))
+
+    def call(self, exchange: Exchange) -> None:
+        """Answer a client's call with its own params."""
+        ask = decode_call(exchange.request.body)
+        outcome = {"request_id": "noop", "status": "success", "result": ask.params, "error_text": None}
+        exchange.answer(Reply(200, encode(outcome), HEADERS))
 
     def complete(self, exchange: Exchange) -> None:
         """Believe it."""
@@ -78,9 +94,10 @@ def example(task_id: str, plan_id: str, status: str, version: int) -> Task:
 
 
 class NoopRouter:
-    """The three routes of a pair."""
+    """The three routes of a pair, and a client's call."""
 
     def __init__(self, handlers: NoopHandlers) -> None:
+        self.call = route(handlers.call)
         self.claim = route(handlers.claim)
         self.complete = route(handlers.complete)
         self.register = route(handlers.register)
@@ -91,6 +108,8 @@ class NoopRouter:
             return None
         if path == b"/tasks/claim":
             return self.claim
+        if path == b"/client/requests":
+            return self.call
         if path.startswith(b"/tasks/") and path.endswith(b"/complete"):
             return self.complete
         return self.register if path == b"/workers/register" else None

@@ -34,6 +34,9 @@ class Lengths:
     idle_seconds: float = 20.0
     apply_tasks: int = 10_000
     apply_rounds: int = 5
+    client_counts: tuple[int, ...] = (1, 8, 64)
+    parked_drains: int = 2_000
+    neighbour_seconds: float = 10.0
 
 
 FULL = Lengths()
@@ -53,6 +56,9 @@ SHORT = Lengths(
     idle_seconds=1.0,
     apply_tasks=500,
     apply_rounds=1,
+    client_counts=(1, 8),
+    parked_drains=40,
+    neighbour_seconds=1.0,
 )
 
 
