@@ -3,7 +3,8 @@
 A statement is a file `NAME.sql` in `shared/` (both databases speak it) or in the folder of one database, which wins.
 `{ready}` stands for the literal of a state, `{sources:hold}` for the list of states from which a move is allowed,
 `{satisfied}` and `{final}` for those sets, `{any:ids bigint}` for "is one of the list :ids", one of `WORDS` for a word
-of the domain. States are literals, never parameters, since a parameter does not match a partial index.
+of the domain, `{statement:NAME}` for the text of another statement. States are literals, never parameters, since a
+parameter does not match a partial index.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from hiringhall.domain.topics import EVERYTHING
 from hiringhall.domain.work import RETRYING
 
 _CONSTANT: Final = re.compile(r"\{([a-z:_ ]+)\}")
+_STATEMENT: Final = re.compile(r"\{statement:([a-z_]+)\}")
 COMMENT: Final = re.compile(r"--[^\n]*")
 PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]+)")
 
@@ -79,7 +81,7 @@ def load_statements(database: str, any_of: AnyOf) -> dict[str, Statement]:
                 texts[file.name.removesuffix(".sql")] = file.read_text(encoding="utf-8")
     found = {}
     for name, text in sorted(texts.items()):
-        code = expand(text, any_of)
+        code = expand(_STATEMENT.sub(lambda other: texts[other[1]].strip(), text), any_of)
         found[name] = Statement(name, code, parameters_of(code))
     return found
 

@@ -70,6 +70,18 @@ class Runner:
         """Run the statement of one step."""
         return await self._execute(connection, self._bind(step))
 
+    async def together(self, connection: Connection, changes: Sequence[Many]) -> bool:
+        """Run changes as one statement, the last of which may be anything; False, and nothing is done, if they do not
+        go together."""
+        kept: list[_Bound] = []
+        for change in changes:
+            bound = self._bind(change)
+            if not (_may_be_kept(bound) and _go_together(kept, bound)):
+                return False
+            kept.append(bound)
+        await self._send(connection, kept)
+        return True
+
     def _next(self, procedure: Procedure, rows: list[Row] | None) -> _Bound | _End:
         try:
             return self._bind(procedure.send(rows))  # type: ignore[arg-type]

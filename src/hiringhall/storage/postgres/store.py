@@ -37,7 +37,7 @@ from hiringhall.ports.asks import (
 from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, ReadyLanes
 from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
-from hiringhall.storage.postgres import hot_verbs
+from hiringhall.storage.postgres import hot_verbs, small_files
 from hiringhall.storage.postgres.connection import GRACE_SECONDS, Connection, Link, Links, settings_for
 from hiringhall.storage.postgres.failures import is_away, is_race
 from hiringhall.storage.postgres.prepared import load
@@ -138,6 +138,8 @@ class PostgresStore:
                 return await self._guarded(link, asks, now, self._mark_seen_at_once)
             if kinds == {Beat}:
                 return await self._guarded(link, asks, now, self._beat_at_once)
+            if kinds == {Apply} and len(asks) == 1:
+                return await self._guarded(link, asks, now, self._apply)
             return await self._guarded(link, asks, now, self._transaction)
 
     async def read(self, query: Query) -> Any:
@@ -235,6 +237,19 @@ class PostgresStore:
 
     async def _complete_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
         return await hot_verbs.complete_at_once(self._runner, connection, asks, now, self.origin)
+
+    async def _apply(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
+        (ask,) = asks
+        if len(ask.file.tasks) <= small_files.TASKS_MAX:
+            try:
+                applied = await small_files.apply_small(self._runner, connection, ask, now, self.terms, self.origin)
+            except asyncpg.PostgresError as error:
+                if not is_race(error):
+                    raise
+            else:
+                if applied is not None:
+                    return applied
+        return await self._transaction(connection, asks, now)
 
     async def _transaction(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
         async with connection.transaction():

@@ -81,19 +81,21 @@ def _apply(context: Context, ask: Apply) -> Generator[Step, list[Row], Applied |
     return Applied(file.plan_id, len(fresh), len(changed), unchanged, len(pruned), not existing)
 
 
+def seeing(file: PlanFile) -> Fetch:
+    """The question what is stored of a plan and of the tasks that its file names."""
+    names = {name for spec in file.tasks for name in (spec.task_id, *spec.dependencies)}
+    return Fetch(
+        "see_plan", {"key": plan_lane(file.plan_id), "names": sorted(names), "counted_max": len(file.tasks) + 1}
+    )
+
+
 def _stored(file: PlanFile) -> Generator[Step, list[Row], tuple[Stored | None, dict[str, Known]]]:
     """Let no other file of the plan in until the transaction ends, and see what is stored of what this one names."""
-    names = {name for spec in file.tasks for name in (spec.task_id, *spec.dependencies)}
-    ask = Fetch(
-        "lock_plan", {"key": plan_lane(file.plan_id), "names": sorted(names), "counted_max": len(file.tasks) + 1}
-    )
-    rows = yield ask
-    if rows and rows[0][0]:  # looked for before another one was done: what was found may have changed, or gone
-        rows = yield ask
+    rows = (yield Fetch("lock_lane", {"key": plan_lane(file.plan_id)})) and (yield seeing(file))
     if not rows:
         return None, {}
-    _, lane, name, tasks, last_seq = rows[0][:5]
-    known = {row[5]: Known(row[6], State(row[7]), row[8]) for row in rows if row[5] is not None}
+    lane, name, tasks, last_seq = rows[0][:4]
+    known = {row[4]: Known(row[5], State(row[6]), row[7]) for row in rows if row[4] is not None}
     return Stored(lane, name, tasks, last_seq), known
 
 

@@ -14,6 +14,16 @@ AS $$
     FROM regexp_split_to_table(word, '') WITH ORDINALITY AS pieces (piece, place)
 $$;
 
+-- Ends the statement, as a conflict with another one that did the same, unless that holds on which it relies.
+CREATE FUNCTION insist_on(holds boolean) RETURNS void LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    IF holds IS NOT TRUE THEN
+        RAISE EXCEPTION 'somebody else was faster' USING ERRCODE = 'serialization_failure';
+    END IF;
+END
+$$;
+
 CREATE SEQUENCE work_id;
 
 CREATE TABLE hall (
