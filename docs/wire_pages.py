@@ -11,12 +11,12 @@ from hiringhall.domain.work import REASON_CHARACTERS_MAX, VERSION_MAX
 from hiringhall.operations.claim import MAX_TASKS_LIMIT
 from hiringhall.operations.coalescer import BATCH_ASKS_MAX
 from hiringhall.wire.described import Described
+from hiringhall.wire.json_bodies import NESTING_MAX, WAIT_SECONDS_MAX
 from hiringhall.wire.openapi import ALL
 from hiringhall.wire.operators.parameters import BODY_BYTES_MAX as OPERATORS_BODY_BYTES_MAX
 from hiringhall.wire.operators.parameters import PAGE_LIMIT_MAX
 from hiringhall.wire.operators.plan_page import TASKS_LIMIT_MAX
 from hiringhall.wire.operators.plans import PLAN_FILE_BYTES_MAX
-from hiringhall.wire.plans.bodies import NESTING_MAX, WAIT_SECONDS_MAX
 from hiringhall.wire.plans.routes import BODY_BYTES_MAX
 
 FRONT: Final = FrontSettings()

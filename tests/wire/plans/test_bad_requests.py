@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hiringhall.ports.asks import Settle
-from hiringhall.wire.plans.bodies import hold_of
+from hiringhall.wire.json_bodies import hold_of
 from tests.operations.parts import BOOTSTRAP, SHARED, Office
 
 ROUTES = [

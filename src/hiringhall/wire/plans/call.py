@@ -17,7 +17,7 @@ from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import Known
 from hiringhall.ports.store import Overloaded, StoreUnavailable
 from hiringhall.wire.exchange import Exchange, Reply
-from hiringhall.wire.plans.bodies import complaint_about_id, decode
+from hiringhall.wire.json_bodies import complaint_about_id, decode
 from hiringhall.wire.plans.codec import Codec, Headers
 
 CHALLENGE: Final[Headers] = ((b"www-authenticate", b'Bearer realm="whilly"'),)

@@ -12,7 +12,8 @@ from hiringhall.operations.presence import Known
 from hiringhall.operations.register import admit_on_the_fly
 from hiringhall.ports.asks import TaskView
 from hiringhall.wire.exchange import Reply
-from hiringhall.wire.plans.bodies import ClaimBody, claim_decoder, complaint_about_id, hold_of, limit_of
+from hiringhall.wire.json_bodies import complaint_about_id, hold_of
+from hiringhall.wire.plans.bodies import ClaimBody, claim_decoder, limit_of
 from hiringhall.wire.plans.call import WorkerCall
 from hiringhall.wire.plans.codec import trace_of
 

@@ -12,7 +12,8 @@ from hiringhall.domain.work import Conflict
 from hiringhall.operations.settle import Settling, take_next
 from hiringhall.ports.asks import TaskView
 from hiringhall.wire.exchange import Reply
-from hiringhall.wire.plans.bodies import SettleBody, complaint_about_id, invalid, settle_decoder, version_of
+from hiringhall.wire.json_bodies import complaint_about_id, invalid
+from hiringhall.wire.plans.bodies import SettleBody, settle_decoder, version_of
 from hiringhall.wire.plans.call import NO_HEADERS, WorkerCall, part
 from hiringhall.wire.plans.codec import FINISHED_BY, conflict_of, settled, settled_with_next, trace_of
 
