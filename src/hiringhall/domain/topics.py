@@ -51,3 +51,12 @@ def topic_of_client(client: str) -> str:
 
 def _short_name(name: str) -> str:
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+def topic_of_access(role: str, owner: str) -> str:
+    """The topic of the secrets of a service or client: rung when one is added or ends, and with it logins."""
+    return _short_name(f"access {role} {owner}")
+
+
+
+
+SIGNING_KEYS: Final = _short_name("signing keys")
+"""The topic of the keys that sign tokens."""

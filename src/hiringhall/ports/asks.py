@@ -15,6 +15,7 @@ import msgspec
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.plan import PlanFile
+from hiringhall.ports.identity import IDENTITY_ORDER, IdentityAsk
 
 # --- plans -----------------------------------------------------------------------------------------------------------
 
@@ -288,10 +289,11 @@ Ask: TypeAlias = (
     Settle | Return | Reconcile | Apply | DeletePlan | PausePlan | RetryPlan | Steer | Unblock | Take
     | Register | MarkSeen | DirectWorker | RemoveWorker
     | Beat | SweepSilent | SweepRunLimit | SweepRetries | FoldTallies | Forget
+    | IdentityAsk
 )  # fmt: skip
 
 ORDER: Final[tuple[type[Any], ...]] = (
-    Beat, Register, MarkSeen, Settle, Return, Reconcile, DirectWorker, RemoveWorker,
+    Beat, *IDENTITY_ORDER, Register, MarkSeen, Settle, Return, Reconcile, DirectWorker, RemoveWorker,
     Apply, DeletePlan, PausePlan, RetryPlan, Steer, SweepSilent, SweepRunLimit, SweepRetries, Unblock, FoldTallies,
     Forget, Take,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import TaskView
+from hiringhall.ports.identity import IdentityQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,4 +167,5 @@ Query: TypeAlias = (
     | KnownTasks
     | ReadHistory
     | Alive
+    | IdentityQuery
 )

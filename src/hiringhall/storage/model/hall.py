@@ -14,6 +14,7 @@ from hiringhall.domain.plan import TaskSpec
 from hiringhall.domain.topics import topic_of_plan, topic_of_worker
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import TaskView
+from hiringhall.storage.model.identity import Gate
 from hiringhall.ports.questions import HistoryLine
 
 
@@ -99,6 +100,7 @@ class Hall:
     workers: dict[str, Worker] = field(default_factory=dict)
     doomed: dict[int, list[Task]] = field(default_factory=dict)  # tasks of deleted plans, by lane
     directives: dict[tuple[str, str], int] = field(default_factory=dict)  # (worker, PLAN/TASK) -> since when
+    gate: Gate = field(default_factory=Gate)
     rings: Counter[str] = field(default_factory=Counter)
 
     def find(self, plan: str, task_id: str) -> Task | None:

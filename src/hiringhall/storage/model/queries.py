@@ -24,6 +24,7 @@ from hiringhall.ports.questions import (
     TaskRow,
     WorkerView,
 )
+from hiringhall.storage.model import identity
 from hiringhall.storage.model.hall import Hall, Plan, Task
 from hiringhall.storage.model.taking import open_lanes
 
@@ -54,6 +55,8 @@ def answer(hall: Hall, query: Query) -> Any:
             return _history(hall, query.work)
         case Alive():
             return True
+        case _:
+            return identity.answer(hall, query)
 
 
 def _history(hall: Hall, work: int) -> list[HistoryLine]:

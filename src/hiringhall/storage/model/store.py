@@ -32,7 +32,7 @@ from hiringhall.ports.asks import (
 )
 from hiringhall.ports.questions import Query
 from hiringhall.ports.store import Committed
-from hiringhall.storage.model import plans, queries, settling, steering, sweeps, taking, workers
+from hiringhall.storage.model import identity, plans, queries, settling, steering, sweeps, taking, workers
 from hiringhall.storage.model.hall import Hall
 from hiringhall.storage.model.picture import picture
 
@@ -55,6 +55,7 @@ _VERBS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
     Unblock: sweeps.unblock,
     FoldTallies: sweeps.fold_tallies,
     Forget: sweeps.forget,
+    **identity.VERBS,
 }
 
 _TOGETHER: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from hiringhall.ports import asks, questions
+from hiringhall.ports import asks, identity, questions
 from hiringhall.storage.procedure import Procedure
-from hiringhall.storage.procedures import apply_plan, give_back, plans, queries, settle, steer, sweeps, take, workers
+from hiringhall.storage.procedures import (
+    apply_plan,
+    give_back,
+    logins,
+    plans,
+    queries,
+    settle,
+    steer,
+    sweeps,
+    take,
+    workers,
+)
+from hiringhall.storage.procedures import identity as owners
 
 PROCEDURES: Final[dict[type[Any], Callable[..., Procedure]]] = {
     asks.Beat: sweeps.beat,
@@ -30,6 +42,17 @@ PROCEDURES: Final[dict[type[Any], Callable[..., Procedure]]] = {
     asks.FoldTallies: sweeps.fold_tallies,
     asks.Forget: plans.forget,
     asks.Take: take.take,
+    identity.PutService: owners.put_service,
+    identity.PutClient: owners.put_client,
+    identity.PauseService: owners.pause_service,
+    identity.DeleteService: owners.delete_service,
+    identity.DeleteClient: owners.delete_client,
+    identity.BeginSession: logins.begin_session,
+    identity.RefreshSession: logins.refresh_session,
+    identity.EndSessions: logins.end_sessions,
+    identity.PutSigningKey: logins.put_signing_key,
+    identity.Reseal: logins.reseal,
+    identity.ForgetLogins: logins.forget_logins,
 }
 """From the type of an ask to `procedure(context, asks)`, which returns one outcome for each."""
 
@@ -44,5 +67,13 @@ QUERIES: Final[dict[type[Any], Callable[..., Procedure]]] = {
     questions.FindTasks: queries.find_tasks,
     questions.KnownTasks: queries.known_tasks,
     questions.ReadHistory: queries.read_history,
+    identity.FindServices: owners.find_services,
+    identity.ListServices: owners.list_services,
+    identity.ReadSettings: owners.read_settings,
+    identity.FindClients: owners.find_clients,
+    identity.ListClients: owners.list_clients,
+    identity.FindSecrets: owners.find_secrets,
+    identity.FindSessions: logins.find_sessions,
+    identity.FindSigningKeys: logins.find_signing_keys,
 }
 """From the type of a query to `procedure(context, query)`, which returns its result."""

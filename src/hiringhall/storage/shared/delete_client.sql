@@ -1,0 +1,3 @@
+-- Remove a client.
+DELETE FROM client WHERE id = :client
+RETURNING id

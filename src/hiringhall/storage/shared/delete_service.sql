@@ -1,0 +1,3 @@
+-- Remove a service.
+DELETE FROM service WHERE id = :service
+RETURNING id

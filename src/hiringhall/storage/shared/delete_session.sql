@@ -1,0 +1,2 @@
+-- Forget a login.
+DELETE FROM session WHERE sid = :sid

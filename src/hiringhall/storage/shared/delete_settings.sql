@@ -1,0 +1,2 @@
+-- Remove all settings of a service.
+DELETE FROM setting WHERE service = :service

@@ -1,0 +1,2 @@
+-- The logins of the workers of a service.
+SELECT sid FROM session WHERE service = :service
