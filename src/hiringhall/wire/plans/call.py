@@ -15,23 +15,16 @@ from hiringhall.domain.names import plan_worker
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import Known
-from hiringhall.ports.store import Overloaded, StoreUnavailable
+from hiringhall.ports.store import StoreUnavailable
+from hiringhall.wire.envelope import RETRY_AFTER, excuse
 from hiringhall.wire.exchange import Exchange, Reply
 from hiringhall.wire.json_bodies import complaint_about_id, decode
 from hiringhall.wire.plans.codec import Codec, Headers
 
 CHALLENGE: Final[Headers] = ((b"www-authenticate", b'Bearer realm="whilly"'),)
-RETRY_AFTER: Final[Headers] = ((b"retry-after", b"1"),)
 NO_HEADERS: Final[Headers] = ()
 DIRECTIVE: Final = b"hall-directive"
 HEARTBEAT: Final = b"hall-heartbeat"
-
-
-def excuse(failure: StoreUnavailable) -> str:
-    """What a worker is told about the database, without the driver's own words."""
-    if isinstance(failure, Overloaded):
-        return "more is asked than the database gets done; nothing has changed"
-    return "the database does not answer; nothing is known to have changed"
 
 
 class Mount:

@@ -7,7 +7,8 @@ from typing import Final
 
 from hiringhall.domain.refusals import Refused
 from hiringhall.ports.questions import Alive
-from hiringhall.wire.plans.call import RETRY_AFTER, Call
+from hiringhall.wire.envelope import RETRY_AFTER
+from hiringhall.wire.plans.call import Call
 
 ANSWER_WITHIN_SECONDS: Final = 5.0
 _running: Final[set[asyncio.Task[None]]] = set()
