@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hiringhall.domain.topics import EVERYTHING, topic_of
-from hiringhall.ports.wakeups import HOPS_MAX
+from hiringhall.ports.wakeups import HOPS_MAX, Lane
 from hiringhall.wakeups.local import UNUSED_LANES_MAX, LocalWakeups
 
 
@@ -15,7 +15,7 @@ class Waiter:
         self.heard = heard
         self.hops = 0
 
-    def rung(self, hops: int) -> None:
+    def rung(self, lane: Lane, hops: int) -> None:
         self.heard.append(self.name)
         self.hops = hops
 

@@ -12,8 +12,9 @@ from hiringhall.auth.tokens import Tokens
 from hiringhall.config import Settings
 from hiringhall.domain.lease import Terms
 from hiringhall.operations.coalescer import Coalescer
+from hiringhall.operations.follow import Followers
 from hiringhall.operations.handback import HandBack
-from hiringhall.operations.parked import ParkedClaims
+from hiringhall.operations.parked import ParkedCalls
 from hiringhall.operations.presence import Presence
 from hiringhall.ports.store import Store
 from hiringhall.ports.wakeups import Wakeups
@@ -50,29 +51,32 @@ class Hall:
         self.coalescer = Coalescer(store, wakeups, waiting_limit=settings.waiting_limit)
         self.presence = Presence(store, self.coalescer, wakeups, self.terms)
         self.hand_back = HandBack(self.coalescer)
-        self.parked = ParkedClaims(self.loop)
+        self.followers = Followers(store, wakeups)
+        self.parked = ParkedCalls(self.loop)
         self.task_failed: Callable[[], None] = nothing
         """Called when a worker failed a task: another attempt may be due soon."""
         self.ready = True
         """Whether new connections are welcome; what `/ready` tells."""
         self.draining = False
-        """Whether claims are answered at once, with the empty answer."""
+        """Whether calls that wait for work are answered at once, with the empty answer."""
 
     def drain_starts(self) -> None:
         """The process is asked to end: load balancers may look elsewhere."""
         self.ready = False
 
     def drain(self) -> None:
-        """The listener is closed: parked claims get their empty answer at once."""
+        """The listener is closed: parked calls get their empty answer at once."""
         self.ready = False
         self.draining = True
-        for claim in list(self.parked):
-            claim.end()
+        for call in list(self.parked):
+            call.end()
+        self.followers.end()
 
     def unavailable(self, failure: Exception) -> None:
-        """The database is away: parked claims end."""
-        for claim in list(self.parked):
-            claim.fail(failure)
+        """The database is away: parked calls end."""
+        for call in list(self.parked):
+            call.fail(failure)
+        self.followers.unavailable(failure)
 
     async def close(self) -> None:
         """Write down what is only in memory, unless the database does not answer, and let go of the store."""

@@ -43,7 +43,7 @@ class Known:
 
     __slots__ = (
         "beat_at", "clean_until", "directive", "hash", "holding_at", "key", "offline", "open", "parked", "quiet",
-        "read_at", "reading", "registered", "seen_at", "signed", "topic",
+        "read_at", "reading", "registered", "seen_at", "signed", "topic", "word",
     )  # fmt: skip
 
     def __init__(self, key: str) -> None:
@@ -56,6 +56,8 @@ class Known:
         self.offline = False
         self.directive = b""
         """The value of its directive header; empty if there is nothing to say."""
+        self.word = b""
+        """What ends its parked calls when it changes."""
         self.read_at = NEVER
         self.reading = False
         self.seen_at = NEVER
@@ -79,7 +81,7 @@ class Known:
         self.registered = view is not None
         self.quiet = view is not None and (view.quiet or view.terminate)
         self.offline = view is not None and view.offline
-        self.directive = directive_of(view) if view is not None else b""
+        self.directive = self.word = directive_of(view) if view is not None else b""
 
 
 Found: TypeAlias = Callable[[Known | Exception | None], None]

@@ -17,8 +17,10 @@ HOPS_MAX: Final = 64
 class Waiter(Protocol):
     """Waits on a lane."""
 
-    def rung(self, hops: int) -> None:
-        """Look again; the waiter is off the lane. `hops`: how often the ring may still be passed on."""
+    def rung(self, lane: Lane, hops: int) -> None:
+        """Look again; the waiter is off that lane. `hops`: how often the ring may still be passed on.
+
+        Who stands in several lanes may be rung in more than one of them."""
 
 
 class Lane(Protocol):
@@ -27,6 +29,10 @@ class Lane(Protocol):
     @property
     def key(self) -> str:
         """The lane's key in the store."""
+
+    @property
+    def alone(self) -> tuple[Lane, ...]:
+        """The lane as a tuple of one, the same object every time: many wait in one lane only."""
 
     @property
     def rings(self) -> int:

@@ -16,13 +16,14 @@ UNUSED_LANES_MAX: Final = 10_000
 class LocalLane:
     """The line of one lane, first come first rung, and what is known of the lane."""
 
-    __slots__ = ("_drained_at", "_waiting", "key", "rings", "topic", "users")
+    __slots__ = ("_drained_at", "_waiting", "alone", "key", "rings", "topic", "users")
 
     def __init__(self, key: str, topic: str) -> None:
         self.key = key
         self.topic = topic
         self.rings = 0
         self.users = 0
+        self.alone: tuple[Lane, ...] = (self,)
         self._drained_at = -1
         self._waiting: OrderedDict[Waiter, None] = OrderedDict()
 
@@ -47,7 +48,7 @@ class LocalLane:
     def pass_on(self, hops: int) -> None:
         if hops > 0 and self._waiting and not self.drained:
             waiter, _ = self._waiting.popitem(last=False)
-            waiter.rung(hops - 1)
+            waiter.rung(self, hops - 1)
 
     def ring(self, count: int) -> None:
         """Forget that the lane is drained and wake up to `count` waiters."""
@@ -60,7 +61,7 @@ class LocalLane:
         woken = [waiting.popitem(last=False)[0] for _ in range(count)]
         hops = min(len(waiting), HOPS_MAX)
         for waiter in woken:
-            waiter.rung(hops)
+            waiter.rung(self, hops)
 
 
 class LocalWakeups:
