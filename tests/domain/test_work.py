@@ -13,7 +13,7 @@ from hiringhall.domain.work import CUT_MARKER, REASON_CHARACTERS_MAX, Unit
 
 def unit(state: State = State.HELD, **members: object) -> Unit:
     """A unit, held by worker w unless said otherwise."""
-    made = Unit(1, 1, "p", "a", state, 2, 0)
+    made = Unit(1, 1, "plan:p", "a", state, 2, 0)
     if state is State.HELD:
         made.holder, made.version, made.handed_version, made.handed_at = "w", 2, 2, 0
     for name, value in members.items():

@@ -189,7 +189,7 @@ class Writer:
         worker = holder if holder is not None and self.chance.random() < 0.85 else self._worker()
         version = self._pick((12, unit.handed_version), (2, unit.version), (1, max(0, unit.version - 1)), (1, 2))
         plan = self._pick((4, unit.plan), (4, None), (1, self._plan()))
-        return Settle(worker, unit.task_id, version, plan=plan, **common)
+        return Settle(worker, unit.name, version, plan=plan, **common)
 
     def _return(self) -> Draft | None:
         unit = self._some_unit(State.HELD) or self._some_unit()
@@ -198,11 +198,11 @@ class Writer:
         worker = self._pick((5, unit.holder), (1, self._worker())) or self._worker()
         version = self._pick((5, unit.handed_version), (1, unit.version), (1, 2))
         cause = self.chance.choice((Cause.CONNECTION_LOST, Cause.ANSWER_LOST))
-        return ReturnByName(unit.plan, unit.task_id, version, worker, cause, self._pick((6, 1), (1, 2)))
+        return ReturnByName(unit.plan, unit.name, version, worker, cause, self._pick((6, 1), (1, 2)))
 
     def _reconcile(self) -> Draft:
         worker = self._worker()
-        held = [(unit.plan, unit.task_id, unit.handed_version) for unit in self.hall.held_by(worker)]
+        held = [(unit.plan, unit.name, unit.handed_version) for unit in self.hall.held_by(worker)]
         named = frozenset(name for name in held if self.chance.random() < 0.5) | {("a", "T-1", 2)}
         return Reconcile(worker, named, self.chance.choice((0, 20, 9_000)))
 
@@ -274,7 +274,7 @@ class Writer:
             (2, Move.REPRIORITISE),
         )  # fmt: skip
         unit = (self._some_unit(State.HELD) if self.chance.random() < 0.4 else None) or self._some_unit()
-        plan, task_id = (unit.plan, unit.task_id) if unit else (self._plan(), "none")
+        plan, task_id = (unit.plan, unit.name) if unit else (self._plan(), "none")
         return Steer(
             plan, task_id, move, self.chance.random() < 0.5, self.chance.random() < 0.6, self.chance.randint(0, 3)
         )

@@ -16,23 +16,23 @@ Rows: TypeAlias = Callable[[str], Awaitable[list[tuple[Any, ...]]]]
 Edge: TypeAlias = tuple[State, Move]
 
 TASKS = """
-SELECT w.id, w.lane, p.id, t.task_id, w.state, w.priority, w.seq, w.waiting_on, w.version, w.handed_version, w.started,
+SELECT w.id, w.lane, l.key, t.task_id, w.state, w.priority, w.seq, w.waiting_on, w.version, w.handed_version, w.started,
     w.holder, w.last_holder, w.handed_at, w.run_until, w.retry_at, w.attempts, w.abandoned, w.cause, t.policy, t.detail
-FROM task AS t JOIN work AS w ON w.id = t.work JOIN plan AS p ON p.lane = t.lane
+FROM task AS t JOIN work AS w ON w.id = t.work JOIN plan AS p ON p.lane = t.lane JOIN lane AS l ON l.id = p.lane
 """
 WORKERS = """
 SELECT w.key, w.hostname, w.token_hash, w.registered_at, w.quiet, w.terminate, p.offline, p.last_seen,
     p.last_beat, p.gaps
 FROM worker AS w JOIN pulse AS p ON p.worker = w.key
 """
-HAND_OVERS = "SELECT worker, task_id, version, plan, cause, at, key, gone_at FROM hand_over"
+HAND_OVERS = "SELECT worker, name, version, lane_key, cause, at, key, gone_at FROM hand_over"
 
 
 async def take_snapshot(store: Store, rows: Rows, *, histories: bool = True) -> dict[str, Any]:
     """Read everything; what the port tells is asked of the port. Histories take long: one question for each unit."""
     plans: list[PlanView] = await store.read(ListPlans(limit=1_000))
     tasks = [(unit_from(row), row[20]) for row in await rows(TASKS)]
-    names = {unit.id: (unit.plan, unit.task_id) for unit, _ in tasks}
+    names = {unit.id: (unit.plan, unit.name) for unit, _ in tasks}
     return {
         "plans": {plan.id: {"name": plan.name, "paused": plan.paused, "applied_at": plan.applied_at} for plan in plans},
         "tasks": {names[unit.id]: _members(unit, detail) for unit, detail in tasks},
@@ -48,7 +48,7 @@ async def take_snapshot(store: Store, rows: Rows, *, histories: bool = True) -> 
 
 
 def _members(unit: Unit, detail: str) -> dict[str, Any]:
-    left_out = {"id", "lane", "plan", "task_id"}
+    left_out = {"id", "lane", "lane_key", "name"}
     members = {name: getattr(unit, name) for name in Unit.__struct_fields__ if name not in left_out}
     return {**members, "detail": detail}
 

@@ -36,8 +36,8 @@ FILL = (
     "INSERT INTO worker (key, hostname, registered_at) SELECT 'plan:w-' || i, '', 0 FROM numbers WHERE i <= 1000",
     "INSERT INTO pulse (worker, last_seen) SELECT 'plan:w-' || i, 0 FROM numbers WHERE i <= 1000",
     """
-    INSERT INTO hand_over (worker, task_id, version, work, plan, cause, at)
-    SELECT 'plan:w-' || (i % 64), 'T-' || i, 2, i, 'p', 'first', 0 FROM numbers WHERE i <= 10000
+    INSERT INTO hand_over (worker, name, version, work, lane_key, cause, at)
+    SELECT 'plan:w-' || (i % 64), 'T-' || i, 2, i, 'plan:p', 'first', 0 FROM numbers WHERE i <= 10000
     """,
     "INSERT INTO edge (dependency, dependent) SELECT i, i + 1 FROM numbers WHERE i < 110000",
     "INSERT INTO unmet (dependency, dependent) SELECT i, i + 1 FROM numbers WHERE i > 100000 AND i < 110000",

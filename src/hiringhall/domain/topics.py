@@ -18,6 +18,11 @@ def plan_lane(plan: str) -> str:
     return f"plan:{plan}"
 
 
+def plan_of_lane(key: str) -> str:
+    """The plan whose tasks are taken from a lane, by its key; empty if it is no lane of a plan."""
+    return key[5:] if key.startswith("plan:") else ""
+
+
 @lru_cache(maxsize=4_096)
 def topic_of(key: str) -> str:
     """The topic of a lane, by its key: 16 hexadecimal digits."""
@@ -49,13 +54,13 @@ def topic_of_client(client: str) -> str:
     return _short_name(f"client {client}")
 
 
-def _short_name(name: str) -> str:
-    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 def topic_of_access(role: str, owner: str) -> str:
     """The topic of the secrets of a service or client: rung when one is added or ends, and with it logins."""
     return _short_name(f"access {role} {owner}")
 
 
+def _short_name(name: str) -> str:
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 SIGNING_KEYS: Final = _short_name("signing keys")

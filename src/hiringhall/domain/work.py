@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 
 from hiringhall.domain.lease import ABANDONING, Cause, Terms
 from hiringhall.domain.lifecycle import FINAL, MOVES, Move, State, settled_or_blocked, target
+from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.retry import DEFAULT_POLICY, Policy
+from hiringhall.domain.topics import plan_of_lane
 
 VERSION_MAX: Final = 2**53 - 1
 REASON_CHARACTERS_MAX: Final = 2048
@@ -31,8 +34,8 @@ class Unit(msgspec.Struct):
 
     id: int
     lane: int
-    plan: str
-    task_id: str
+    lane_key: str
+    name: str  # of a task within its plan, of a call everywhere
     state: State
     priority: int
     seq: int
@@ -49,6 +52,20 @@ class Unit(msgspec.Struct):
     abandoned: int = 0
     cause: Cause = Cause.FIRST  # of the next hand-over
     policy: Policy = DEFAULT_POLICY
+    cancelling: bool = False  # its holder was told to stop: it is not handed on any more
+    deadline_at: int | None = None
+    parent: int | None = None  # the broadcast of which it is a child
+
+    @property
+    def plan(self) -> str:
+        """The plan of a task; empty for a call."""
+        return plan_of_lane(self.lane_key)
+
+    @property
+    def target(self) -> str:
+        """How a worker that has to stop it is told so."""
+        plan = plan_of_lane(self.lane_key)
+        return unit_path(plan, self.name) if plan else quote(self.name, safe="")
 
     @property
     def counted_as(self) -> str:
@@ -105,7 +122,7 @@ def cut_reason(reason: str) -> str:
 def conflict(unit: Unit, worker: str, expected_version: int) -> Conflict:
     """The refusal that tells `worker` what the unit is now."""
     finished_by_self = unit.last_holder == worker if unit.finished else None
-    return Conflict(unit.task_id, expected_version, unit.version, unit.state, unit.started, finished_by_self)
+    return Conflict(unit.name, expected_version, unit.version, unit.state, unit.started, finished_by_self)
 
 
 def may_settle(unit: Unit, worker: str, version: int, *, any_holder: bool) -> bool:
@@ -318,10 +335,10 @@ def steer(unit: Unit, move: Move, *, force: bool, priority: int | None) -> Event
 
 def wrong_state(unit: Unit, move: Move, hint: str | None = None) -> Refused:
     """The refusal of an operator's verb that the unit's state does not allow."""
-    detail = f"task {unit.task_id!r} is {unit.state.value}: it cannot be {PAST[move]} now" + (
+    detail = f"task {unit.name!r} is {unit.state.value}: it cannot be {PAST[move]} now" + (
         f" ({hint})" if hint else ""
     )
-    return Refused("wrong_state", detail, unit.task_id)
+    return Refused("wrong_state", detail, unit.name)
 
 
 PAST: Final[dict[Move, str]] = {

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from hiringhall.domain import work
 from hiringhall.domain.lease import Cause, Pulse, Terms
 from hiringhall.domain.lifecycle import SATISFIED, State
-from hiringhall.domain.names import unit_path
 from hiringhall.domain.plan import TaskSpec
-from hiringhall.domain.topics import topic_of_plan, topic_of_worker
+from hiringhall.domain.topics import topic_of, topic_of_worker
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import TaskView
-from hiringhall.storage.model.identity import Gate
 from hiringhall.ports.questions import HistoryLine
+from hiringhall.storage.model.identity import Gate
 
 
 @dataclass(slots=True)
@@ -33,7 +32,7 @@ class Task:
         """The task as the wire shows it."""
         unit = self.unit
         return TaskView(
-            unit.id, unit.plan, unit.task_id, unit.state, unit.started, unit.version, unit.priority, self.spec.detail
+            unit.id, unit.plan, unit.name, unit.state, unit.started, unit.version, unit.priority, self.spec.detail
         )
 
     def spec_changed(self, spec: TaskSpec) -> bool:
@@ -60,7 +59,7 @@ class HandOver:
     """One delivery of a unit to a worker. `gone_at`: when its task ceased to exist."""
 
     work: int
-    plan: str
+    lane_key: str
     cause: Cause
     at: int
     key: bytes | None = None
@@ -100,8 +99,8 @@ class Hall:
     workers: dict[str, Worker] = field(default_factory=dict)
     doomed: dict[int, list[Task]] = field(default_factory=dict)  # tasks of deleted plans, by lane
     directives: dict[tuple[str, str], int] = field(default_factory=dict)  # (worker, PLAN/TASK) -> since when
-    gate: Gate = field(default_factory=Gate)
     rings: Counter[str] = field(default_factory=Counter)
+    gate: Gate = field(default_factory=Gate)
 
     def find(self, plan: str, task_id: str) -> Task | None:
         """A task by name."""
@@ -123,7 +122,7 @@ class Hall:
     def ring_lane(self, unit: Unit) -> None:
         """Ring for a unit that can be taken now."""
         if unit.state is State.READY:
-            self.rings[topic_of_plan(unit.plan)] += 1
+            self.rings[topic_of(unit.lane_key)] += 1
 
     def ring_worker(self, worker: str) -> None:
         """Ring for a worker that has to be told something."""
@@ -170,7 +169,7 @@ class Hall:
         """Skip everything that waits, directly or not, for a unit that failed for good."""
         found = self.descendants(failed.id)
         waiting = [unit for unit in found if unit.state is State.WAITING]
-        skipped = [work.skip_after_failure(unit, failed.task_id) for unit in waiting]
+        skipped = [work.skip_after_failure(unit, failed.name) for unit in waiting]
         for event in skipped:
             self.note(event)
 
@@ -186,7 +185,7 @@ class Hall:
     def tell_to_stop(self, unit: Unit, worker: str | None) -> None:
         """Have a worker told that it has to stop a unit that it held."""
         if worker is not None:
-            self.directives[worker, unit_path(unit.plan, unit.task_id)] = self.now
+            self.directives[worker, unit.target] = self.now
             self.ring_worker(worker)
 
     def take_back(self, unit: Unit, cause: Cause) -> None:
@@ -197,7 +196,7 @@ class Hall:
     def remove_task(self, task: Task) -> None:
         """Forget a task, but for the records of its hand-overs."""
         unit = task.unit
-        del self.plans[unit.plan].tasks[unit.task_id]
+        del self.plans[unit.plan].tasks[unit.name]
         del self.tasks[unit.id]
         self.edges = {edge for edge in self.edges if unit.id not in edge}
         self.unmet = {edge for edge in self.unmet if unit.id not in edge}

@@ -10,7 +10,7 @@ from hiringhall.storage.model.hall import Hall, Task
 
 def picture(hall: Hall) -> dict[str, Any]:
     """Plans, tasks with all members of their units, open edges, counts, workers, directives, hand-overs, histories."""
-    names = {id_: (task.unit.plan, task.unit.task_id) for id_, task in hall.tasks.items()}
+    names = {id_: (task.unit.plan, task.unit.name) for id_, task in hall.tasks.items()}
     return {
         "plans": {
             plan.id: {"name": plan.name, "paused": plan.paused, "applied_at": plan.applied_at}
@@ -38,7 +38,7 @@ def picture(hall: Hall) -> dict[str, Any]:
         },
         "directives": dict(hall.directives),
         "hand_overs": {
-            name: (hand_over.plan, hand_over.cause.value, hand_over.at, hand_over.key, hand_over.gone_at)
+            name: (hand_over.lane_key, hand_over.cause.value, hand_over.at, hand_over.key, hand_over.gone_at)
             for name, hand_over in hall.hand_overs.items()
         },
         "histories": {names[id_]: list(task.history) for id_, task in hall.tasks.items()},
@@ -48,6 +48,6 @@ def picture(hall: Hall) -> dict[str, Any]:
 
 def _members(task: Task) -> dict[str, Any]:
     unit = task.unit
-    left_out = {"id", "lane", "plan", "task_id"}
+    left_out = {"id", "lane", "lane_key", "name"}
     members = {name: getattr(unit, name) for name in unit.__struct_fields__ if name not in left_out}
     return {**members, "detail": task.spec.detail}

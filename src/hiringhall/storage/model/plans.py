@@ -8,7 +8,7 @@ from hiringhall.domain import work
 from hiringhall.domain.lifecycle import SATISFIED, Move, State, sources
 from hiringhall.domain.plan import PlanFile, Problem, TaskSpec, topological_order, unknown_dependency
 from hiringhall.domain.refusals import Refused
-from hiringhall.domain.topics import topic_of_plan
+from hiringhall.domain.topics import plan_lane, topic_of_plan
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import Applied, Apply, DeletePlan, PausePlan
 from hiringhall.ports.questions import HistoryLine
@@ -84,7 +84,7 @@ def _still_needed(hall: Hall, file: PlanFile, stored: dict[str, Task], pruned: S
 
 def _dependencies(hall: Hall, task: Task) -> list[str]:
     numbers = sorted(dependency for dependency, dependent in hall.edges if dependent == task.unit.id)
-    return [hall.tasks[number].unit.task_id for number in numbers]
+    return [hall.tasks[number].unit.name for number in numbers]
 
 
 def _first_seq(stored: dict[str, Task], in_file: dict[str, TaskSpec]) -> int:
@@ -99,7 +99,8 @@ def _insert(hall: Hall, plan: Plan, fresh: Sequence[TaskSpec], positions: dict[s
     order, _ = topological_order({spec.task_id: spec.dependencies for spec in fresh})
     for name in order:
         spec = specs[name]
-        unit = Unit(hall.next_work, plan.lane, plan.id, name, spec.state or State.READY, spec.priority, positions[name])
+        state, lane_key = spec.state or State.READY, plan_lane(plan.id)
+        unit = Unit(hall.next_work, plan.lane, lane_key, name, state, spec.priority, positions[name])
         unit.policy = spec.policy
         hall.next_work += 1
         task = plan.tasks[name] = hall.tasks[unit.id] = Task(unit, spec, hall.now)
@@ -135,7 +136,7 @@ def delete(hall: Hall, ask: DeletePlan) -> bool | Refused:
         return False
     held = [task.unit for task in plan.tasks.values() if task.unit.state is State.HELD]
     if held and not ask.force:
-        names = ", ".join(repr(unit.task_id) for unit in held)
+        names = ", ".join(repr(unit.name) for unit in held)
         return Refused("in_use", f"workers hold tasks of plan {plan.id!r}: {names}")
     for unit in held:
         hall.tell_to_stop(unit, unit.holder)

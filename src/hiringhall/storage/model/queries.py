@@ -119,7 +119,7 @@ def _find_tasks(hall: Hall, query: FindTasks) -> list[TaskRow]:
     return [
         _row(hall, task)
         for task in found
-        if task.unit.task_id == query.task_id and query.plan in (None, task.unit.plan)
+        if task.unit.name == query.task_id and query.plan in (None, task.unit.plan)
     ]
 
 
@@ -144,7 +144,7 @@ def _blocked_by(hall: Hall, task: Task) -> str | None:
     """The failed task that it waits for, by name the first if there are several."""
     if task.unit.state is not State.WAITING:
         return None
-    failed = (one.unit.task_id for one in _ancestors(hall, task) if one.unit.failed_for_good)
+    failed = (one.unit.name for one in _ancestors(hall, task) if one.unit.failed_for_good)
     return min(failed, default=None)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
-from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
+from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.work import Conflict, Unit
 from hiringhall.ports.asks import Reconcile, Return, Settle, TaskView
 from hiringhall.storage.model.hall import Hall, Task
@@ -44,7 +44,7 @@ def _settle(hall: Hall, ask: Settle, moved: list[Unit]) -> TaskView | Conflict |
 def _resolve(hall: Hall, ask: Settle) -> Task | Refused | None:
     """The task that is meant: never chosen among plans by its version, but by the record of the hand-over."""
     hand_over = hall.hand_overs.get((ask.worker, ask.task_id, ask.version))
-    if hand_over is not None and ask.plan in (None, hand_over.plan):
+    if hand_over is not None and (ask.plan is None or plan_lane(ask.plan) == hand_over.lane_key):
         return hall.tasks.get(hand_over.work)
     if ask.plan is not None:
         return hall.find(ask.plan, ask.task_id)
@@ -58,7 +58,7 @@ def _resolve(hall: Hall, ask: Settle) -> Task | Refused | None:
 
 def _obeyed(hall: Hall, worker: str, unit: Unit) -> None:
     """A worker that answers for a unit that it was told to stop need not be told again."""
-    if unit.holder != worker and hall.directives.pop((worker, unit_path(unit.plan, unit.task_id)), None) is not None:
+    if unit.holder != worker and hall.directives.pop((worker, unit.target), None) is not None:
         hall.ring_worker(worker)
 
 
@@ -77,7 +77,7 @@ def give_back(hall: Hall, ask: Return) -> bool:
     task = hall.tasks.get(ask.work)
     if task is None or not work.may_settle(task.unit, ask.worker, ask.version, any_holder=False):
         return False
-    hand_over = hall.hand_overs[ask.worker, task.unit.task_id, task.unit.handed_version]
+    hand_over = hall.hand_overs[ask.worker, task.unit.name, task.unit.handed_version]
     if hand_over.deliveries != ask.delivery:
         return False
     hall.take_back(task.unit, ask.cause)
@@ -88,7 +88,7 @@ def reconcile(hall: Hall, ask: Reconcile) -> int:
     """Take back what the worker holds but does not name; the rest has no run limit."""
     count = 0
     for unit in hall.held_by(ask.worker):
-        names = {(unit.plan, unit.task_id, version) for version in (unit.handed_version, unit.version)}
+        names = {(unit.plan, unit.name, version) for version in (unit.handed_version, unit.version)}
         assert unit.handed_at is not None
         old = unit.handed_at <= hall.now - ask.arrived_ms_ago - hall.terms.answer_lost_after_ms
         if old and not names & ask.named:

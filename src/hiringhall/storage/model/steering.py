@@ -39,8 +39,8 @@ def _reset(hall: Hall, unit: Unit, *, cascade: bool) -> Refused | None:
     for each in affected:  # grows while it is walked
         touched = [one for one in hall.dependents(each.id) if one.state is State.HELD or one.state in FINAL]
         if touched and not cascade:
-            names = ", ".join(repr(one.task_id) for one in touched)
-            return Refused("wrong_state", f"tasks that depend on it are held or finished: {names}", unit.task_id)
+            names = ", ".join(repr(one.name) for one in touched)
+            return Refused("wrong_state", f"tasks that depend on it are held or finished: {names}", unit.name)
         affected += [one for one in touched if one not in affected]
     satisfied = {each.id for each in affected if each.state in SATISFIED}
     for each in affected:

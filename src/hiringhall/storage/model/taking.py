@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from hiringhall.domain import work
 from hiringhall.domain.lifecycle import Move, State
-from hiringhall.domain.names import unit_path
 from hiringhall.domain.topics import plan_lane
 from hiringhall.ports.asks import Take, Taken, TaskView
 from hiringhall.ports.questions import HistoryLine
@@ -32,14 +31,14 @@ def _serve(hall: Hall, ask: Take) -> tuple[tuple[TaskView, ...], bool]:
     given = _ready(hall, ask.lanes)[: ask.limit]
     for task in given:
         unit = task.unit
-        floor = max((v for w, t, v in hall.hand_overs if (w, t) == (ask.worker, unit.task_id)), default=0)
+        floor = max((v for w, t, v in hall.hand_overs if (w, t) == (ask.worker, unit.name)), default=0)
         cause = work.hold(unit, ask.worker, version_floor=floor, now=hall.now, terms=hall.terms, limited=ask.limited)
-        name = (ask.worker, unit.task_id, unit.version)
+        name = (ask.worker, unit.name, unit.version)
         assert name not in hall.hand_overs, f"{name} is handed over twice"
-        hall.hand_overs[name] = HandOver(unit.id, unit.plan, cause, hall.now, ask.key)
+        hall.hand_overs[name] = HandOver(unit.id, unit.lane_key, cause, hall.now, ask.key)
         line = HistoryLine(hall.now, unit.version, Move.HOLD.value, unit.state.value, ask.worker, cause.value)
         task.history.append(line)
-        hall.directives.pop((ask.worker, unit_path(unit.plan, unit.task_id)), None)
+        hall.directives.pop((ask.worker, unit.target), None)
     return tuple(_told(hall, task) for task in given), True
 
 

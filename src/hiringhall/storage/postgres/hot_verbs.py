@@ -12,6 +12,7 @@ from typing import Any, Final
 from hiringhall.domain.announcement import rings_of_lanes
 from hiringhall.domain.lease import Terms
 from hiringhall.domain.lifecycle import Move, State
+from hiringhall.domain.topics import plan_lane
 from hiringhall.ports.asks import Beat, MarkSeen, Settle, Take, Taken, TaskView
 from hiringhall.ports.store import Committed
 from hiringhall.storage.postgres.connection import Connection
@@ -102,7 +103,7 @@ async def complete_at_once(
                 "worker": [ask.worker for ask in asks],
                 "task_id": [ask.task_id for ask in asks],
                 "version": [ask.version for ask in asks],
-                "plan": [ask.plan for ask in asks],
+                "lane_key": [None if ask.plan is None else plan_lane(ask.plan) for ask in asks],
                 "key": [ask.key for ask in asks],
                 "body": [ask.body for ask in asks],
             },

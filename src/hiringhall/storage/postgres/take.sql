@@ -3,7 +3,7 @@
 WITH moment AS MATERIALIZED (
     SELECT coalesce(CAST(:now AS bigint), clock_ms()) AS now
 ), slot AS MATERIALIZED (
-    SELECT asked.ordinal, asked.worker, asked.limited, asked.key, asked.place, lane.id AS lane,
+    SELECT asked.ordinal, asked.worker, asked.limited, asked.key, asked.place, lane.id AS lane, lane.key AS lane_key,
         asked.key IS NOT NULL AND answered_before(asked.worker, asked.key) AS answered,
         EXISTS (SELECT FROM directive WHERE directive.worker = asked.worker) AS told
     FROM unnest(
@@ -16,11 +16,11 @@ WITH moment AS MATERIALIZED (
     SELECT slot.*, row_number() OVER (PARTITION BY slot.lane ORDER BY slot.place) AS turn
     FROM slot WHERE NOT slot.answered AND slot.lane IS NOT NULL
 ), demand AS MATERIALIZED (
-    SELECT hungry.lane, plan.id AS plan, plan.traceparent, count(*) AS wanted
+    SELECT hungry.lane, hungry.lane_key, plan.id AS plan, plan.traceparent, count(*) AS wanted
     FROM hungry JOIN plan ON plan.lane = hungry.lane
-    GROUP BY hungry.lane, plan.id, plan.traceparent
+    GROUP BY hungry.lane, hungry.lane_key, plan.id, plan.traceparent
 ), head AS MATERIALIZED (
-    SELECT demand.lane, demand.plan, demand.traceparent, found.*,
+    SELECT demand.lane, demand.lane_key, demand.plan, demand.traceparent, found.*,
         row_number() OVER (PARTITION BY demand.lane ORDER BY found.priority, found.seq, found.id) AS turn
     FROM demand CROSS JOIN LATERAL (
         SELECT work.id, work.version, work.priority, work.seq, work.cause
@@ -30,12 +30,12 @@ WITH moment AS MATERIALIZED (
         FOR UPDATE SKIP LOCKED
     ) AS found
 ), given AS MATERIALIZED (
-    SELECT hungry.place, hungry.worker, hungry.key, hungry.told, head.lane, head.plan, head.traceparent, head.id,
+    SELECT hungry.place, hungry.worker, hungry.key, hungry.told, head.lane, head.lane_key, head.plan, head.traceparent, head.id,
         head.cause, moment.now, task.task_id, task.detail,
         greatest(
             head.version,
             (SELECT max(earlier.version) FROM hand_over AS earlier
-             WHERE earlier.worker = hungry.worker AND earlier.task_id = task.task_id)
+             WHERE earlier.worker = hungry.worker AND earlier.name = task.task_id)
         ) + 1 AS version,
         CASE WHEN hungry.limited THEN moment.now + nullif(
             CASE WHEN task.policy = '' THEN CAST(:run_limit_ms AS bigint)
@@ -52,10 +52,10 @@ WITH moment AS MATERIALIZED (
     FROM given
     WHERE work.id = given.id AND work.state IN {sources:hold}
     RETURNING work.id, work.lane, work.version, work.priority, given.place, given.worker, given.key, given.told,
-        given.plan, given.traceparent, given.cause, given.now, given.task_id, given.detail
+        given.lane_key, given.plan, given.traceparent, given.cause, given.now, given.task_id, given.detail
 ), recorded AS (
-    INSERT INTO hand_over (worker, task_id, version, work, plan, cause, at, key)
-    SELECT worker, task_id, version, id, plan, cause, now, key FROM taken
+    INSERT INTO hand_over (worker, name, version, work, lane_key, cause, at, key)
+    SELECT worker, task_id, version, id, lane_key, cause, now, key FROM taken
 ), reassured AS (  -- what was said of an earlier hand-over must not be taken for this one
     DELETE FROM directive USING taken
     WHERE taken.told AND directive.worker = taken.worker

@@ -142,9 +142,9 @@ def _touches_work_in_hand(units: dict[int, work.Unit]) -> Refused | None:
     touched = [unit for unit in units.values() if unit.state not in pending]
     if not touched:
         return None
-    names = [f"{unit.task_id!r} ({unit.state})" for unit in touched]
+    names = [f"{unit.name!r} ({unit.state})" for unit in touched]
     detail = "the file would alter tasks that are held or finished: " + ", ".join(names[:NAMES_SHOWN_MAX])
-    return Refused("plan_conflict", detail, extra={"tasks": [unit.task_id for unit in touched]})
+    return Refused("plan_conflict", detail, extra={"tasks": [unit.name for unit in touched]})
 
 
 def _still_needed(file: PlanFile, pruned: Sequence[Row]) -> Generator[Step, list[Row], Refused | None]:

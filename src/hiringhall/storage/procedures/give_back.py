@@ -47,7 +47,7 @@ def reconcile(context: Context, asks: Sequence[Reconcile]) -> Procedure:
         latest = context.now - ask.arrived_ms_ago - context.terms.answer_lost_after_ms
         changes = Changes()
         for unit in units.values():
-            names = {(unit.plan, unit.task_id, unit.handed_version), (unit.plan, unit.task_id, unit.version)}
+            names = {(unit.plan, unit.name, unit.handed_version), (unit.plan, unit.name, unit.version)}
             if unit.holder != ask.worker or unit.state is not State.HELD:
                 continue
             if (unit.handed_at or 0) <= latest and not names & ask.named:

@@ -33,7 +33,7 @@ def _delete_plan(context: Context, ask: DeletePlan) -> Generator[Step, list[Row]
     units = yield from lock_units(row[0] for row in rows)
     held = [unit for unit in units.values() if unit.state is State.HELD and unit.holder is not None]
     if held and not ask.force:
-        names = ", ".join(repr(unit.task_id) for unit in held[:NAMES_SHOWN_MAX])
+        names = ", ".join(repr(unit.name) for unit in held[:NAMES_SHOWN_MAX])
         return Refused("in_use", f"workers hold tasks of the plan: {names} (force=true deletes it all the same)")
     for unit in held:
         assert unit.holder is not None

@@ -7,9 +7,8 @@ from typing import Any
 
 from hiringhall.domain import work
 from hiringhall.domain.lifecycle import State
-from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
-from hiringhall.domain.topics import topic_of_worker
+from hiringhall.domain.topics import plan_lane, topic_of_worker
 from hiringhall.domain.work import Conflict, Unit
 from hiringhall.ports.asks import Settle, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
@@ -55,14 +54,15 @@ def _resolve(
     rows = yield FetchMany(
         "lock_handed",
         [
-            {"ordinal": ordinal, "worker": ask.worker, "task_id": ask.task_id, "version": ask.version}
+            {"ordinal": ordinal, "worker": ask.worker, "name": ask.task_id, "version": ask.version}
             for ordinal, ask in enumerate(asks)
         ],
     )
     meant: list[int | Refused | None] = [None] * len(asks)
     for row in rows:
-        ordinal, number, plan = row[21:24]
-        if asks[ordinal].plan in (None, plan):
+        ordinal, number, lane_key = row[21:24]
+        plan = asks[ordinal].plan
+        if plan is None or plan_lane(plan) == lane_key:
             meant[ordinal] = number
             if row[2] is not None and number not in units:
                 units[number], details[number] = unit_from(row), row[20]
@@ -106,7 +106,7 @@ def _obeyed(context: Context, ask: Settle, unit: Unit) -> Generator[Step, list[R
     """A worker that answers for a unit that it was told to stop need not be told again."""
     if unit.holder == ask.worker and unit.state is State.HELD:
         return
-    rows = yield Fetch("delete_directive", {"worker": ask.worker, "target": unit_path(unit.plan, unit.task_id)})
+    rows = yield Fetch("delete_directive", {"worker": ask.worker, "target": unit.target})
     if rows:
         context.ring(topic_of_worker(ask.worker))
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from hiringhall.domain import work
 from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State
-from hiringhall.domain.names import unit_path
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import topic_of_worker
 from hiringhall.domain.work import Event, Unit
@@ -53,9 +52,7 @@ def _steer_one(context: Context, ask: Steer, unit: Unit) -> Generator[Step, list
 
 def tell_to_stop(context: Context, worker: str, unit: Unit) -> Generator[Step, list[Row], None]:
     """Tell the former holder, with whatever it asks next, that the unit is not its own any more."""
-    yield Many(
-        "insert_directive", [{"worker": worker, "target": unit_path(unit.plan, unit.task_id), "at": context.now}]
-    )
+    yield Many("insert_directive", [{"worker": worker, "target": unit.target, "at": context.now}])
     context.ring(topic_of_worker(worker))
 
 
@@ -92,11 +89,9 @@ def _affected_by_reset(unit: Unit, *, cascade: bool) -> Generator[Step, list[Row
         found.update(units)
         touched = [one for one in units.values() if one.state is State.HELD or one.state in FINAL]
         if touched and not cascade:
-            names = ", ".join(repr(one.task_id) for one in touched[:20])
-            detail = (
-                f"tasks that depend on {unit.task_id!r} are held or finished: {names} (cascade=true resets them too)"
-            )
-            return Refused("wrong_state", detail, unit.task_id)
+            names = ", ".join(repr(one.name) for one in touched[:20])
+            detail = f"tasks that depend on {unit.name!r} are held or finished: {names} (cascade=true resets them too)"
+            return Refused("wrong_state", detail, unit.name)
         affected += touched
     return affected
 

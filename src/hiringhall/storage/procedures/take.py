@@ -7,7 +7,6 @@ from collections.abc import Generator, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from hiringhall.domain import work
-from hiringhall.domain.names import unit_path
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import Take, Taken, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
@@ -45,11 +44,7 @@ def _takers(asks: Sequence[Take]) -> Generator[Step, list[Row], dict[str, bool]]
 
 def _no_longer_to_be_stopped(given: Sequence[tuple[Take, Unit]], told: set[str]) -> Generator[Step, list[Row], None]:
     """A worker that is handed anew what it was told to stop must not take that word for the new hand-over."""
-    rows = [
-        {"worker": ask.worker, "target": unit_path(unit.plan, unit.task_id)}
-        for ask, unit in given
-        if ask.worker in told
-    ]
+    rows = [{"worker": ask.worker, "target": unit.target} for ask, unit in given if ask.worker in told]
     if rows:
         yield FetchMany("delete_directive", rows)
 
@@ -114,24 +109,24 @@ def _hold(context: Context, given: Sequence[tuple[Take, Unit]]) -> Generator[Ste
     rows = yield FetchMany(
         "find_version_floor",
         [
-            {"ordinal": place, "worker": ask.worker, "task_id": unit.task_id, "version": unit.version}
+            {"ordinal": place, "worker": ask.worker, "name": unit.name, "version": unit.version}
             for place, (ask, unit) in enumerate(given)
         ],
     )
     floors: dict[tuple[str, str], int] = {}
     for place, version in rows:
-        name = (given[place][0].worker, given[place][1].task_id)
+        name = (given[place][0].worker, given[place][1].name)
         floors[name] = max(floors.get(name, 0), version)
     tally: Counter[tuple[int, str]] = Counter()
     held: list[dict[str, Any]] = []
     hand_overs: list[dict[str, Any]] = []
     for ask, unit in given:
         tally[unit.lane, unit.counted_as] -= 1
-        floor = floors.get((ask.worker, unit.task_id), 0)
+        floor = floors.get((ask.worker, unit.name), 0)
         cause = work.hold(
             unit, ask.worker, version_floor=floor, now=context.now, terms=context.terms, limited=ask.limited
         )
-        floors[ask.worker, unit.task_id] = unit.version
+        floors[ask.worker, unit.name] = unit.version
         tally[unit.lane, unit.counted_as] += 1
         held.append(
             {
@@ -145,10 +140,10 @@ def _hold(context: Context, given: Sequence[tuple[Take, Unit]]) -> Generator[Ste
         hand_overs.append(
             {
                 "worker": ask.worker,
-                "task_id": unit.task_id,
+                "name": unit.name,
                 "version": unit.version,
                 "work": unit.id,
-                "plan": unit.plan,
+                "lane_key": unit.lane_key,
                 "cause": cause,
                 "at": context.now,
                 "key": ask.key,

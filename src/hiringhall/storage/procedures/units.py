@@ -19,7 +19,7 @@ from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import SATISFIED, State
 from hiringhall.domain.retry import DEFAULT_POLICY, Backoff, Policy
-from hiringhall.domain.topics import topic_of_plan
+from hiringhall.domain.topics import topic_of
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import TaskView
 from hiringhall.storage.procedure import Context, Fetch, Many, Row, Step
@@ -54,16 +54,23 @@ def text_of(policy: Policy) -> str:
 
 
 def unit_from(row: Row) -> Unit:
-    """A unit from a row of `lock_units`, whose columns have the order of the unit's members."""
+    """A unit from a row whose columns begin with the unit's members in their order, those of calls left out."""
     members = list(row[:20])
     members[4], members[10] = _STATES[row[4]], bool(row[10])
     members[18], members[19] = _CAUSES[row[18]], policy_of(row[19])
     return Unit(*members)
 
 
+def any_unit_from(row: Row) -> Unit:
+    """A unit from a row of `lock_units`, which has what only calls have behind the detail of a task."""
+    unit = unit_from(row)
+    unit.cancelling, unit.deadline_at, unit.parent = bool(row[21]), row[22], row[23]
+    return unit
+
+
 def view_of(unit: Unit, detail: str, traceparent: str | None = None, delivery: int = 1) -> TaskView:
     """The unit as the wire shows it."""
-    shown = (unit.id, unit.plan, unit.task_id, unit.state, unit.started, unit.version, unit.priority)
+    shown = (unit.id, unit.plan, unit.name, unit.state, unit.started, unit.version, unit.priority)
     return TaskView(*shown, detail, traceparent, delivery)
 
 
@@ -103,7 +110,7 @@ def lock_units(
     rows = yield Fetch("lock_units", {"ids": wanted})
     if details is not None:
         details.update((row[0], row[20]) for row in rows)
-    return {row[0]: unit_from(row) for row in rows}
+    return {row[0]: any_unit_from(row) for row in rows}
 
 
 def write(context: Context, changes: Changes) -> Generator[Step, list[Row], None]:
@@ -123,7 +130,7 @@ def write(context: Context, changes: Changes) -> Generator[Step, list[Row], None
             tally[unit.lane, before] -= 1
             tally[unit.lane, after] += 1
             if unit.state is State.READY:
-                context.ring(topic_of_plan(unit.plan))
+                context.ring(topic_of(unit.lane_key))
     yield from write_events(context, changes.events)
     yield from write_tally(tally)
 
@@ -149,7 +156,7 @@ def _skip_descendants(changes: Changes) -> Generator[Step, list[Row], None]:
         for unit in units:
             if unit.state is State.WAITING:
                 before = unit.counted_as
-                changes.note(before, unit, work.skip_after_failure(unit, culprit.task_id))
+                changes.note(before, unit, work.skip_after_failure(unit, culprit.name))
 
 
 def _close_edges(changes: Changes) -> Generator[Step, list[Row], None]:
@@ -189,6 +196,7 @@ def _columns(unit: Unit) -> dict[str, Any]:
         "attempts": unit.attempts,
         "abandoned": unit.abandoned,
         "cause": unit.cause,
+        "cancelling": int(unit.cancelling),
     }
 
 

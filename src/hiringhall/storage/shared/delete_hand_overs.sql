@@ -1,6 +1,6 @@
 -- Forget hand-overs whose unit has been gone for long.
 DELETE FROM hand_over
-WHERE (worker, task_id, version) IN (
-    SELECT worker, task_id, version FROM hand_over WHERE gone_at IS NOT NULL AND gone_at < :before LIMIT :limit
+WHERE (worker, name, version) IN (
+    SELECT worker, name, version FROM hand_over WHERE gone_at IS NOT NULL AND gone_at < :before LIMIT :limit
 )
 RETURNING work

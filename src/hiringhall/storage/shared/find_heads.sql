@@ -1,5 +1,5 @@
 -- The next ready units of a lane that is not paused, in the order in which they are taken.
-SELECT w.id, w.lane, p.id, t.task_id, w.state, w.priority, w.seq, w.waiting_on, w.version, w.handed_version, w.started,
+SELECT w.id, w.lane, l.key, t.task_id, w.state, w.priority, w.seq, w.waiting_on, w.version, w.handed_version, w.started,
     w.holder, w.last_holder, w.handed_at, w.run_until, w.retry_at, w.attempts, w.abandoned, w.cause, t.policy, t.detail,
     p.traceparent
 FROM lane AS l

@@ -3,5 +3,5 @@ UPDATE work
 SET state = :state, priority = :priority, seq = :seq, waiting_on = :waiting_on, version = :version,
     handed_version = :handed_version, started = :started, holder = :holder, last_holder = :last_holder,
     handed_at = :handed_at, run_until = :run_until, retry_at = :retry_at, attempts = :attempts, abandoned = :abandoned,
-    cause = :cause
+    cause = :cause, cancelling = :cancelling
 WHERE id = :id

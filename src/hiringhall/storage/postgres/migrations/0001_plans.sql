@@ -71,7 +71,8 @@ CREATE TABLE work (
     retry_at bigint,
     attempts bigint NOT NULL DEFAULT 0,
     abandoned bigint NOT NULL DEFAULT 0,
-    cause text COLLATE "C" NOT NULL DEFAULT 'first'
+    cause text COLLATE "C" NOT NULL DEFAULT 'first',
+    cancelling integer NOT NULL DEFAULT 0 -- its holder was told to stop: it is not handed on any more
 ) WITH (
     fillfactor = 70,
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -114,16 +115,16 @@ CREATE INDEX unmet_by_dependent ON unmet (dependent);
 
 CREATE TABLE hand_over (
     worker text COLLATE "C" NOT NULL,
-    task_id text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
     version bigint NOT NULL,
     work bigint NOT NULL,
-    plan text COLLATE "C" NOT NULL,
+    lane_key text COLLATE "C" NOT NULL,
     cause text COLLATE "C" NOT NULL,
     at bigint NOT NULL,
     key bytea,
     deliveries bigint NOT NULL DEFAULT 1,
     gone_at bigint,
-    PRIMARY KEY (task_id, worker, version)
+    PRIMARY KEY (name, worker, version)
 );
 CREATE INDEX hand_over_gone ON hand_over (gone_at) WHERE gone_at IS NOT NULL;
 CREATE INDEX hand_over_by_work ON hand_over (work);

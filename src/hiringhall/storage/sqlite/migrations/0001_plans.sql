@@ -45,7 +45,8 @@ CREATE TABLE work (
     retry_at INTEGER,
     attempts INTEGER NOT NULL DEFAULT 0,
     abandoned INTEGER NOT NULL DEFAULT 0,
-    cause TEXT NOT NULL DEFAULT 'first'
+    cause TEXT NOT NULL DEFAULT 'first',
+    cancelling INTEGER NOT NULL DEFAULT 0 -- its holder was told to stop: it is not handed on any more
 );
 CREATE INDEX work_ready ON work (lane, priority, seq) WHERE state = {ready};
 CREATE INDEX work_holder ON work (holder) WHERE holder IS NOT NULL;
@@ -83,16 +84,16 @@ CREATE INDEX unmet_by_dependent ON unmet (dependent);
 
 CREATE TABLE hand_over (
     worker TEXT NOT NULL,
-    task_id TEXT NOT NULL,
+    name TEXT NOT NULL,
     version INTEGER NOT NULL,
     work INTEGER NOT NULL,
-    plan TEXT NOT NULL,
+    lane_key TEXT NOT NULL,
     cause TEXT NOT NULL,
     at INTEGER NOT NULL,
     key BLOB,
     deliveries INTEGER NOT NULL DEFAULT 1,
     gone_at INTEGER,
-    PRIMARY KEY (task_id, worker, version)
+    PRIMARY KEY (name, worker, version)
 ) WITHOUT ROWID;
 CREATE INDEX hand_over_gone ON hand_over (gone_at) WHERE gone_at IS NOT NULL;
 CREATE INDEX hand_over_by_work ON hand_over (work);
