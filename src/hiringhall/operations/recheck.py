@@ -1,4 +1,4 @@
-"""The re-check: about once a second one question for all lanes in which somebody waits, in case a ring was lost."""
+"""The re-check: about once a second one question for all lanes in which somebody waits, and one for all calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INTERVAL_SECONDS: Final = 1.0
 
 
 class Recheck:
-    """Looks at all waited-for lanes together. A database that is away ends the parked calls."""
+    """Looks at all that is waited for, in case a ring was lost. A database that is away ends the parked calls."""
 
     def __init__(self, hall: Hall) -> None:
         self._hall = hall
@@ -45,16 +45,17 @@ class Recheck:
             self._again()
 
     async def run_once(self) -> None:
-        """Ask once, unless nobody waits."""
+        """Ask once about lanes and once about calls, unless nobody waits."""
         hall = self._hall
         keys = hall.wakeups.waited_for()
-        if not keys:
-            return
-        try:
-            ready = await hall.store.read(ReadyLanes(tuple(keys)))
-        except StoreUnavailable as failure:
-            hall.unavailable(failure)
-        except Exception as bug:  # noqa: BLE001 - the next re-check may succeed
-            hall.loop.call_exception_handler({"message": "the re-check failed", "exception": bug})
-        else:
-            hall.wakeups.found_ready(ready)
+        if keys:
+            try:
+                ready = await hall.store.read(ReadyLanes(tuple(keys)))
+            except StoreUnavailable as failure:
+                hall.unavailable(failure)
+                return
+            except Exception as bug:  # noqa: BLE001 - the next re-check may succeed
+                hall.loop.call_exception_handler({"message": "the re-check failed", "exception": bug})
+            else:
+                hall.wakeups.found_ready(ready)
+        await hall.followers.recheck()

@@ -1,0 +1,136 @@
+"""Who waits for news of which call in this process: one read for each turn of the loop serves all that were rung.
+
+A ring is a hint: a follower is always told by what the store says. The re-check covers lost rings, with one question
+for all calls that anybody follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any, Final, Protocol
+
+from hiringhall.domain.topics import EVERYTHING, topic_of_request
+from hiringhall.ports.calls import FindRequests, RequestView
+from hiringhall.ports.store import Store
+from hiringhall.ports.wakeups import Wakeups
+
+READ_AT_ONCE_MAX: Final = 100
+"""Results come with the calls that ended, and each may be long."""
+
+
+class Follower(Protocol):
+    """Waits for news of one call."""
+
+    request_id: str
+
+    def news(self, view: RequestView | None) -> None:
+        """How the call stands now, perhaps as before; None if there is none."""
+
+    def failed(self, failure: Exception) -> None:
+        """It could not be found out how the call stands."""
+
+    def end(self) -> None:
+        """The process is about to end."""
+
+
+class Followers:
+    """All followers of this process. Belongs to the event loop's thread."""
+
+    def __init__(self, store: Store, wakeups: Wakeups) -> None:
+        self._store = store
+        self._loop = asyncio.get_running_loop()
+        self._by_id: dict[str, dict[Follower, None]] = {}
+        self._id_of_topic: dict[str, str] = {}
+        self._wanted: dict[str, None] = {}
+        self._task: asyncio.Task[None] | None = None
+        wakeups.before(self._rung)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_id.values()))
+
+    def follow(self, follower: Follower) -> None:
+        """Be told whenever something happens to the call, until `leave`."""
+        request_id = follower.request_id
+        followers = self._by_id.get(request_id)
+        if followers is None:
+            followers = self._by_id[request_id] = {}
+            self._id_of_topic[topic_of_request(request_id)] = request_id
+        followers[follower] = None
+
+    def leave(self, follower: Follower) -> None:
+        """Be told nothing more; nothing happens to one who was not."""
+        request_id = follower.request_id
+        followers = self._by_id.get(request_id)
+        if followers is None:
+            return
+        followers.pop(follower, None)
+        if not followers:
+            del self._by_id[request_id]
+            self._id_of_topic.pop(topic_of_request(request_id), None)
+            self._wanted.pop(request_id, None)
+
+    def look(self, request_id: str) -> None:
+        """Read how the call stands and tell its followers; many such wishes of one turn are one read."""
+        self._wanted[request_id] = None
+        self._begin()
+
+    def _rung(self, topic: str) -> None:
+        if topic == EVERYTHING:
+            if self._by_id:
+                self._wanted.update(dict.fromkeys(self._by_id))
+                self._begin()
+        elif (request_id := self._id_of_topic.get(topic)) is not None:
+            self.look(request_id)
+
+    def _begin(self) -> None:
+        if self._task is None:
+            self._task = self._loop.create_task(self._read())
+
+    async def _read(self) -> None:
+        """Read what is wanted, one read at a time: what is rung meanwhile goes into the next."""
+        try:
+            while self._wanted:
+                request_ids = tuple(islice(self._wanted, READ_AT_ONCE_MAX))
+                for request_id in request_ids:
+                    del self._wanted[request_id]
+                await self._look_at(request_ids)
+        finally:
+            self._task = None
+
+    async def recheck(self) -> None:
+        """Look at every call that is followed; never raises."""
+        if self._by_id:
+            await self._look_at(tuple(self._by_id))
+
+    async def _look_at(self, request_ids: tuple[str, ...]) -> None:
+        try:
+            views: list[RequestView] = await self._store.read(FindRequests(request_ids))
+        except Exception as failure:  # noqa: BLE001 - whatever it is, every follower has to hear of it
+            for request_id in request_ids:
+                self._each(request_id, "failed", failure)
+            return
+        by_id = {view.request_id: view for view in views}
+        for request_id in request_ids:
+            self._each(request_id, "news", by_id.get(request_id))
+
+    def _each(self, request_id: str, told: str, what: Any) -> None:
+        for follower in list(self._by_id.get(request_id, ())):
+            try:
+                getattr(follower, told)(what)
+            except Exception as bug:  # noqa: BLE001 - the others have nothing to do with it
+                self._loop.call_exception_handler({"message": "a follower of a call failed", "exception": bug})
+
+    def end(self) -> None:
+        """The process is about to end: nobody waits any longer."""
+        for follower in list(self._all()):
+            follower.end()
+
+    def unavailable(self, failure: Exception) -> None:
+        """The database is away."""
+        for follower in list(self._all()):
+            follower.failed(failure)
+
+    def _all(self) -> Iterable[Follower]:
+        return [follower for followers in self._by_id.values() for follower in followers]
