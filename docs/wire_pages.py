@@ -17,7 +17,7 @@ from hiringhall.wire.operators.parameters import BODY_BYTES_MAX as OPERATORS_BOD
 from hiringhall.wire.operators.parameters import PAGE_LIMIT_MAX
 from hiringhall.wire.operators.plan_page import TASKS_LIMIT_MAX
 from hiringhall.wire.operators.plans import PLAN_FILE_BYTES_MAX
-from hiringhall.wire.plans.routes import BODY_BYTES_MAX
+from hiringhall.wire.table_router import BODY_BYTES_MAX
 
 FRONT: Final = FrontSettings()
 TOKENS: Final = {None: "none", "operator": "operator", "metrics": "operator or metrics", "worker": "worker",

@@ -5,9 +5,7 @@ Order of checks: token (401), body (400, 415, 422), path against body (400), tok
 
 from __future__ import annotations
 
-import secrets
 from typing import Any, ClassVar, Final
-from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -15,14 +13,12 @@ from hiringhall.domain.names import plan_worker
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import Known
-from hiringhall.ports.store import StoreUnavailable
-from hiringhall.wire.envelope import RETRY_AFTER, excuse
 from hiringhall.wire.exchange import Exchange, Reply
+from hiringhall.wire.hot_call import NO_HEADERS, FixedHeaders, HotCall, headers_of, refused_parts
 from hiringhall.wire.json_bodies import complaint_about_id, decode
 from hiringhall.wire.plans.codec import Codec, Headers
 
 CHALLENGE: Final[Headers] = ((b"www-authenticate", b'Bearer realm="whilly"'),)
-NO_HEADERS: Final[Headers] = ()
 DIRECTIVE: Final = b"hall-directive"
 HEARTBEAT: Final = b"hall-heartbeat"
 
@@ -41,50 +37,23 @@ class Mount:
             self.interval = ((HEARTBEAT, f"{hall.terms.beat_interval_ms / 1000}".removesuffix(".0").encode()),)
 
 
-class Call:
+class Call(HotCall):
     """A request that needs no token. Subclasses say what it is about."""
 
-    __slots__ = ("codec", "exchange", "hall", "known")
+    __slots__ = ("codec", "known")
 
     def __init__(self, mount: Mount, exchange: Exchange) -> None:
-        self.hall = mount.hall
+        super().__init__(mount.hall, exchange)
         self.codec = mount.codec
-        self.exchange = exchange
         self.known: Known | None = None
         """The worker that calls, once it is known."""
 
-    def start(self) -> None:
-        """Begin to answer."""
-        raise NotImplementedError
-
-    def is_there(self) -> bool:
-        """Whether an answer could still arrive."""
-        return not self.exchange.gone
-
-    def directive(self) -> Headers:
-        """What the worker is told with every answer."""
+    def told(self) -> FixedHeaders:
         known = self.known
         return ((DIRECTIVE, known.directive),) if known is not None and known.directive else NO_HEADERS
 
-    def answer(self, body: bytes, status: int = 200, headers: Headers = NO_HEADERS) -> None:
-        """Answer with a JSON body."""
-        self.exchange.answer(Reply(status, body, headers + self.directive()))
-
-    def refuse(self, refused: Refused, headers: Headers = NO_HEADERS) -> None:
-        """Answer with the envelope."""
-        self.exchange.answer(self.codec.refusal(refused, headers + self.directive()))
-
-    def failed(self, failure: Exception) -> None:
-        """Answer that it could not be done: the database is away, or there is a bug."""
-        if isinstance(failure, StoreUnavailable):
-            self.refuse(Refused("unavailable", excuse(failure)), RETRY_AFTER)
-            return
-        correlation_id = secrets.token_hex(8)
-        self.hall.loop.call_exception_handler(
-            {"message": f"a request failed; correlation id {correlation_id}", "exception": failure}
-        )
-        detail = "something is wrong with the server; its log tells more under the correlation id"
-        self.refuse(Refused("internal_error", detail, extra={"correlation_id": correlation_id}))
+    def envelope(self, refused: Refused, headers: FixedHeaders) -> Reply:
+        return self.codec.refusal(refused, headers)
 
 
 class WorkerCall(Call):
@@ -96,8 +65,7 @@ class WorkerCall(Call):
 
     def __init__(self, mount: Mount, exchange: Exchange) -> None:
         super().__init__(mount, exchange)
-        headers = exchange.request.headers
-        self.headers: dict[bytes, bytes] = dict(headers[::-1])  # of equal names the first counts
+        self.headers = headers_of(exchange)
         self.now = 0.0
         self.shared = False
 
@@ -180,20 +148,8 @@ class WorkerCall(Call):
 
 
 def decoded(decoder: Any, headers: dict[bytes, bytes], body: bytes) -> Any:
-    """The body as a struct, or why not. The content type does not matter, unless it says that the body is in parts."""
-    kind = headers.get(b"content-type")
-    if kind is not None and kind[:10].lower() == b"multipart/":
-        return Refused("unsupported_media_type", "the body must be JSON, not multipart")
-    return decode(decoder, body)
-
-
-def part(raw: bytes, field: str) -> str | Refused:
-    """One part of a raw path, decoded once."""
-    try:
-        text = (unquote_to_bytes(raw) if b"%" in raw else raw).decode("utf-8")
-    except UnicodeDecodeError:
-        return Refused("malformed_request", f"{field} in the path is not percent-encoded UTF-8")
-    return complaint_about_id(field, text) or text
+    """The body as a struct, or why not."""
+    return refused_parts(headers) or decode(decoder, body)
 
 
 def json_of(value: Any) -> bytes:

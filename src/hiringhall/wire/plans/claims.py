@@ -92,8 +92,8 @@ class ClaimCall(WorkerCall):
     def handed(self, tasks: tuple[TaskView, ...]) -> None:
         """These were handed over."""
         body = self.codec.claimed(tasks, several=self._several)
-        self.exchange.answer(Reply(200, body, self.directive() + trace_of(tasks[0])), self._claim.lost)
+        self.exchange.answer(Reply(200, body, self.told() + trace_of(tasks[0])), self._claim.lost)
 
     def nothing(self) -> None:
         """There was nothing for it in time."""
-        self.exchange.answer(EMPTY._replace(headers=self.directive()) if self.known and self.known.directive else EMPTY)
+        self.exchange.answer(EMPTY._replace(headers=self.told()) if self.known and self.known.directive else EMPTY)

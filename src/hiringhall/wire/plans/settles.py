@@ -12,9 +12,10 @@ from hiringhall.domain.work import Conflict
 from hiringhall.operations.settle import Settling, take_next
 from hiringhall.ports.asks import TaskView
 from hiringhall.wire.exchange import Reply
+from hiringhall.wire.hot_call import NO_HEADERS, part
 from hiringhall.wire.json_bodies import complaint_about_id, invalid
 from hiringhall.wire.plans.bodies import SettleBody, settle_decoder, version_of
-from hiringhall.wire.plans.call import NO_HEADERS, WorkerCall, part
+from hiringhall.wire.plans.call import WorkerCall
 from hiringhall.wire.plans.codec import FINISHED_BY, conflict_of, settled, settled_with_next, trace_of
 
 
@@ -69,7 +70,7 @@ class SettleCall(WorkerCall):
     def settled(self, task: TaskView) -> None:
         """It is as the worker said."""
         if self._next_of is None or self.known is None:
-            self.exchange.answer(Reply(200, settled(self.codec, task), self.directive()))
+            self.exchange.answer(Reply(200, settled(self.codec, task), self.told()))
             return
         self._task = task
         limited = b"hall-holding" not in self.headers and self.known.open is None
@@ -89,7 +90,7 @@ class SettleCall(WorkerCall):
                 known.open.pop(following.work, None)
             self.hall.hand_back.lost((following,), known.key, repeatable=False)
 
-        self.exchange.answer(Reply(200, body, self.directive() + trace_of(following)), lost)
+        self.exchange.answer(Reply(200, body, self.told() + trace_of(following)), lost)
 
     def refused(self, outcome: Conflict | Refused) -> None:
         """It is not, and why."""
