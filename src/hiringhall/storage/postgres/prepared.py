@@ -12,6 +12,7 @@ from hiringhall.storage.statements import COMMENT, PARAMETER, Statement, load_st
 _NUMBERED: Final = re.compile(r"\$([0-9]+)")
 _TABLE: Final = re.compile(r"\b(?:INTO|UPDATE|FROM|JOIN|USING)\s+([a-z_]+)\b(?!\()")
 _WRITES: Final = ("INSERT", "UPDATE", "DELETE")
+_INSERTS_ROWS: Final = re.compile(r"INSERT INTO ([a-z_]+) \(([a-z_, ]+)\)\s+SELECT \* FROM unnest\([^;]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class Prepared:
     """A statement in PostgreSQL's words. `whole`: all rows of parameters go into one run, transposed to arrays.
 
     `tables` are those that it names. `writes`: it is nothing but a change, so that it can be part of another statement.
+    `fills`: the table, if all that it does is to insert its rows of parameters, each into the column of its name.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Prepared:
     whole: bool
     tables: frozenset[str] = frozenset()
     writes: bool = False
+    fills: str | None = None
 
 
 def any_of(name: str, element: str) -> str:
@@ -46,7 +49,13 @@ def prepared(statement: Statement) -> Prepared:
         "unnest(" in text,
         frozenset(_TABLE.findall(text)),
         text.startswith(_WRITES),
+        _filled_by(code, statement.parameters),
     )
+
+
+def _filled_by(code: str, parameters: tuple[str, ...]) -> str | None:
+    found = _INSERTS_ROWS.fullmatch(code)
+    return found[1] if found and tuple(found[2].split(", ")) == parameters else None
 
 
 def load() -> dict[str, Prepared]:

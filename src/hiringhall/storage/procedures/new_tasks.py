@@ -10,6 +10,7 @@ from typing import Any
 
 from hiringhall.domain.lifecycle import SATISFIED, State
 from hiringhall.domain.plan import TaskSpec, topological_order
+from hiringhall.domain.retry import DEFAULT_POLICY
 from hiringhall.storage.procedure import Fetch, Many, Row, Step
 from hiringhall.storage.procedures.units import text_of
 
@@ -37,7 +38,11 @@ class Layout:
 
 def digest_of(spec: TaskSpec) -> str:
     """What a task's contents are recognised by when the same file comes again."""
-    text = f"{spec.priority}\n{text_of(spec.policy)}\n{spec.detail}"
+    return _digest(spec, text_of(spec.policy))
+
+
+def _digest(spec: TaskSpec, policy: str) -> str:
+    text = f"{spec.priority}\n{policy}\n{spec.detail}"
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
@@ -61,12 +66,15 @@ def lay_out(
     specs = {spec.task_id: spec for spec in fresh}
     order, _ = topological_order({spec.task_id: spec.dependencies for spec in fresh})
     layout = Layout()
+    policy, policy_text = DEFAULT_POLICY, text_of(DEFAULT_POLICY)
     for name, number in zip(order, numbers, strict=True):
         spec = specs[name]
         needs = [known[other] for other in dict.fromkeys(spec.dependencies)]
         unmet = [{"dependency": other.work, "dependent": number} for other in needs if other.state not in SATISFIED]
         state = spec.state or (State.WAITING if unmet else State.READY)
-        digest = digest_of(spec)
+        if spec.policy is not policy:  # tasks that say nothing themselves share that of their plan
+            policy, policy_text = spec.policy, text_of(spec.policy)
+        digest = _digest(spec, policy_text)
         known[name] = Known(number, spec.state or State.WAITING, digest)
         layout.ready += state is State.READY
         layout.tally[lane, state] += 1
@@ -88,7 +96,7 @@ def lay_out(
                 "work": number,
                 "lane": lane,
                 "task_id": name,
-                "policy": text_of(spec.policy),
+                "policy": policy_text,
                 "detail": spec.detail,
                 "digest": digest,
                 "seq": place,

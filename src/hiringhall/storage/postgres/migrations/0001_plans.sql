@@ -61,7 +61,7 @@ CREATE TABLE work (
     priority bigint NOT NULL,
     seq bigint NOT NULL,
     waiting_on bigint NOT NULL,
-    version bigint NOT NULL,
+    version bigint NOT NULL DEFAULT 1,
     handed_version bigint NOT NULL DEFAULT 0,
     started integer NOT NULL DEFAULT 0,
     holder text COLLATE "C",

@@ -35,7 +35,7 @@ CREATE TABLE work (
     priority INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     waiting_on INTEGER NOT NULL,
-    version INTEGER NOT NULL,
+    version INTEGER NOT NULL DEFAULT 1,
     handed_version INTEGER NOT NULL DEFAULT 0,
     started INTEGER NOT NULL DEFAULT 0,
     holder TEXT,
