@@ -81,6 +81,7 @@ class Connection(UvicornSide):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.forget()
+        self.state.unchoke(self)
         self.peer_left()
         if exc is not None:
             self.not_delivered()

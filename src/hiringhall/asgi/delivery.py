@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import struct
 import sys
@@ -19,6 +20,16 @@ else:
     def _unacknowledged_bytes(descriptor: int) -> int:
         del descriptor  # other systems do not tell
         return 0
+
+
+def waiting_bytes(transport: asyncio.Transport) -> int:
+    """How much of what was written the peer has not taken, as far as the system tells."""
+    waiting = transport.get_write_buffer_size()
+    connection = transport.get_extra_info("socket")
+    if connection is not None:
+        with contextlib.suppress(OSError):
+            waiting += _unacknowledged_bytes(connection.fileno())
+    return waiting
 
 
 def undelivered(transport: asyncio.Transport) -> bool:

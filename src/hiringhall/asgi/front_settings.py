@@ -17,6 +17,8 @@ class FrontSettings:
     """A request whose headers are not complete after this long is dropped."""
     body_timeout_seconds: float = 60.0
     """A body of which nothing came for this long is dropped."""
+    full_timeout_seconds: float = 30.0
+    """A peer that takes nothing of what is written to it for this long is cut off."""
     linger_seconds: float = 2.0
     """A connection that is refused is still read this long, or the refusal would be lost in a reset."""
     request_line_limit_bytes: int = 8192

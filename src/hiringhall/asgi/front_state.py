@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 from typing import TYPE_CHECKING, Any, Final
 
 from hiringhall.asgi.answers import Heads
+from hiringhall.asgi.delivery import waiting_bytes
 from hiringhall.asgi.front_settings import FrontSettings
 from hiringhall.asgi.incoming import Reader
 from hiringhall.wire.exchange import Router
@@ -22,8 +25,8 @@ class FrontState:
     """Shared by the connections of one listener. One timer a second does what would else be a timer per connection."""
 
     __slots__ = (
-        "draining", "heads", "idle", "loop", "max_connections", "now", "reading", "router", "server_state", "settings",
-        "spare", "tick_seconds", "timer",
+        "choked", "draining", "heads", "idle", "loop", "max_connections", "now", "reading", "router", "server_state",
+        "settings", "spare", "tick_seconds", "timer",
     )  # fmt: skip
 
     def __init__(self, router: Router, settings: FrontSettings) -> None:
@@ -39,11 +42,16 @@ class FrontState:
         """Connections that wait for a request, the longest waiting first."""
         self.reading: dict[Connection, None] = {}
         """Connections in the middle of a request."""
+        self.choked: dict[Connection, tuple[float, int]] = {}
+        """Connections whose peer does not take what is written: since when, and how much waited then."""
         self.spare: list[Reader] = []
         self.loop: asyncio.AbstractEventLoop | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.server_state: Any = None
-        shortest = min(settings.keep_alive_seconds, settings.head_timeout_seconds, settings.body_timeout_seconds)
+        shortest = min(
+            settings.keep_alive_seconds, settings.head_timeout_seconds, settings.body_timeout_seconds,
+            settings.full_timeout_seconds,
+        )  # fmt: skip
         self.tick_seconds = min(1.0, shortest / 4)
 
     def start(self, loop: asyncio.AbstractEventLoop, server_state: Any) -> None:
@@ -52,6 +60,7 @@ class FrontState:
         self.server_state = server_state
         self.idle.clear()
         self.reading.clear()
+        self.choked.clear()
         if self.timer is not None:
             self.timer.cancel()
         self._tick()
@@ -74,6 +83,18 @@ class FrontState:
         else:
             del reader.front
             self.spare.append(reader)
+
+    def choke(self, front: Connection) -> None:
+        """The peer does not take what is written. How long it may do so in a stream is not for the kernel to say."""
+        assert self.loop is not None
+        self.choked[front] = (self.loop.time(), waiting_bytes(front.transport))
+        if front.asgi_turn:
+            _limit_silence(front, self.settings.full_timeout_seconds + self.settings.user_timeout_seconds)
+
+    def unchoke(self, front: Connection) -> None:
+        """The peer has taken what was written, or is gone."""
+        if self.choked.pop(front, None) is not None and front.asgi_turn:
+            _limit_silence(front, self.settings.user_timeout_seconds)
 
     def close_idle(self) -> None:
         """Close every connection that waits for a request."""
@@ -108,3 +129,20 @@ class FrontState:
                 overdue.append(front)
         for front in overdue:
             front.end()
+        self._cut_off_full(now)
+
+    def _cut_off_full(self, now: float) -> None:
+        for front, (since, waiting) in list(self.choked.items()):
+            waits_now = waiting_bytes(front.transport)
+            if waits_now < waiting:
+                self.choked[front] = (now, waits_now)
+            elif now - since >= self.settings.full_timeout_seconds:
+                front.abort()
+
+
+def _limit_silence(front: Connection, seconds: float) -> None:
+    """How long the kernel waits for a peer, also for one that is alive and does not read (Linux)."""
+    connection = front.transport.get_extra_info("socket")
+    if connection is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
+        with contextlib.suppress(OSError):  # it is closed already
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))

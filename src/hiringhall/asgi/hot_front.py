@@ -53,11 +53,13 @@ class HotFront(Connection):
 
     def pause_writing(self) -> None:
         self.choked = True
+        self.state.choke(self)
         if self.flow is not None:
             self.flow.pause_writing()
 
     def resume_writing(self) -> None:
         self.choked = False
+        self.state.unchoke(self)
         if self.flow is not None:
             self.flow.resume_writing()
         if not self.closing:
