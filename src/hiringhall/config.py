@@ -155,6 +155,9 @@ class Settings:
         least=256,
         most=1_000_000,
     )
+    probe_networks: str = _setting(
+        "", "Networks and addresses where Lazy workers are probed besides their own address, comma-separated CIDRs"
+    )
     log_format: str = _setting("text", "How log lines on stderr look: text or json", choices=("text", "json"))
     behind_tls: bool = _setting(False, "A proxy in front speaks TLS: no warning about listening beyond this machine")
 

@@ -150,3 +150,13 @@ def test_unused_lanes_are_forgotten_in_the_end() -> None:
         wakeups.done_with(wakeups.lane(f"lane {number}"))
     assert wakeups.lane("used") is used
     assert len(wakeups._by_key) <= 2 * UNUSED_LANES_MAX + 1
+
+
+def test_rings_of_commits_are_told_apart() -> None:
+    """Whoever wants to know what this process committed hears of no other ring, and after those who wait."""
+    wakeups, heard, told = LocalWakeups(), list[str](), list[dict[str, int]]()
+    wakeups.lane("lane").park(Waiter("a", heard))
+    wakeups.after_commit(lambda rings: told.append(dict(rings)) if heard else None)
+    wakeups.ring(topic_of("other"))
+    wakeups.ring_committed({topic_of("lane"): 3})
+    assert told == [{topic_of("lane"): 3}]

@@ -71,6 +71,9 @@ class Wakeups(Protocol):
     def before(self, hook: Callable[[str], None]) -> None:
         """Call `hook` with the topic of every ring, before anybody is woken by it."""
 
+    def after_commit(self, hook: Callable[[Mapping[str, int]], None]) -> None:
+        """Call `hook` with the rings of each commit of this process, after those who wait here have been woken."""
+
     def ring(self, topic: str, count: int = 1) -> None:
         """Wake up to `count` waiters of a topic. The topic "*" is all topics, and all waiters."""
 

@@ -71,6 +71,7 @@ class LocalWakeups:
         self._by_key: dict[str, LocalLane] = {}
         self._by_topic: dict[str, LocalLane] = {}
         self._hooks: list[Callable[[str], None]] = []
+        self._commit_hooks: list[Callable[[Mapping[str, int]], None]] = []
 
     def lane(self, key: str) -> Lane:
         lane = self._by_key.get(key)
@@ -95,6 +96,9 @@ class LocalWakeups:
     def before(self, hook: Callable[[str], None]) -> None:
         self._hooks.append(hook)
 
+    def after_commit(self, hook: Callable[[Mapping[str, int]], None]) -> None:
+        self._commit_hooks.append(hook)
+
     def ring(self, topic: str, count: int = 1) -> None:
         for hook in self._hooks:
             hook(topic)
@@ -107,6 +111,8 @@ class LocalWakeups:
     def ring_committed(self, rings: Mapping[str, int]) -> None:
         for topic, count in rings.items():
             self.ring(topic, count)
+        for hook in self._commit_hooks:
+            hook(rings)
 
     def waited_for(self) -> list[str]:
         return [lane.key for lane in self._by_key.values() if lane.waiting]
