@@ -7,30 +7,32 @@ reads the next when the one before has gone out.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from hiringhall.auth.identities import Identity
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
-from hiringhall.operations.invoke import no_such_call
+from hiringhall.operations.invoke import Inquiry
 from hiringhall.ports.calls import FeedbackRow, ReadFeedback, RequestView
 from hiringhall.ports.store import StoreUnavailable
 from hiringhall.wire.clients.answers import feedback_item, outcome
-from hiringhall.wire.clients.call import CLIENT, failure_of, path_part, refusal_of, whose_calls
-from hiringhall.wire.clients.routes import STREAMED, shape_of
-from hiringhall.wire.exchange import Reply
+from hiringhall.wire.clients.call import ClientCall
+from hiringhall.wire.envelope import refusal
+from hiringhall.wire.exchange import Exchange, Reply, Request
 from hiringhall.wire.json_bodies import invalid
 
+PATH: Final = re.compile(rb"/client/requests/[^/]+/feedback").fullmatch
+METHOD: Final = "GET"
 COMMENT_SECONDS: Final = 15.0
 COMMENT: Final = b": still there\n\n"
 PAGE_ITEMS: Final = (8, 200)
 PAGE_BYTES: Final = 256 * 1024
 """A page that is longer is followed by a shorter one."""
-NUMBER: Final = re.compile(r"[0-9]{1,15}").fullmatch
+PIECE_BYTES: Final = 16 * 1024
+"""Events are written together up to this length."""
+NUMBER: Final = re.compile(rb"[0-9]{1,15}").fullmatch
 REQUEST_ID: Final = re.compile(rb"[\x21-\x7e]{1,128}").fullmatch
 NO_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 """Between the tokens of a JSON text line breaks mean as much as spaces, and within its texts they are escaped."""
@@ -44,115 +46,143 @@ class FeedbackApplication:
         self._app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["path"].startswith("/client/"):
+        if scope["type"] == "http":
             path = (scope.get("raw_path") or scope["path"].encode()).partition(b"?")[0]
-            if (scope["method"].encode(), shape_of(path)) == STREAMED:
-                await _Stream(self._hall, path, scope, receive, send).serve()
+            if PATH(path):
+                await self._serve(path, scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-
-class _Stream:
-    """One stream, from its token to its end. Follows its call."""
-
-    def __init__(self, hall: Hall, path: bytes, scope: Any, receive: Any, send: Any) -> None:
-        self._hall = hall
-        self._path = path
-        self._headers = dict(reversed(scope["headers"]))  # of equal names the first counts
-        self._receive = receive
-        self._send = send
-        self._view: RequestView | None = None
-        self._problem: Refused | Exception | None = None
-        self._over = False
-        """The reader went away, or the process is about to end."""
-        self._news = asyncio.Event()
-        self._after = 0
-        """The number of the last item that was sent."""
-        self._limit = PAGE_ITEMS[0]
-        self.request_id = ""
-
-    async def serve(self) -> None:
-        """Answer the request."""
-        refused = await self._prepare()
-        if isinstance(refused, Refused):
-            await self._answer(refusal_of(refused))
-            return
-        if isinstance(refused, Exception):
-            await self._answer(failure_of(self._hall, refused))
-            return
-        watch = asyncio.ensure_future(self._until_gone())
-        try:
-            await self._begin()
-            await self._flow()
-        finally:
-            self._hall.followers.leave(self)
-            watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watch
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    # --- before the stream
-
-    async def _prepare(self) -> Refused | Exception | None:
-        """Find out who wants to follow which call from where; returns why that cannot be."""
-        identity = await self._identity()
-        if not isinstance(identity, Identity):
-            return identity
-        request_id = path_part(self._path.split(b"/")[3], "request_id")
-        if isinstance(request_id, Refused):
-            return request_id
-        last = self._headers.get(b"last-event-id", b"").decode("latin-1").strip()
-        if last and not NUMBER(last):
-            return invalid("Last-Event-ID", "must be the id of an event")
-        self._after = int(last or 0)
-        self.request_id = request_id
-        self._hall.followers.follow(self)
-        self._hall.followers.look(request_id)
-        await self._news.wait()
-        view = self._view
-        if self._problem is None and (view is None or whose_calls(identity) not in (None, view.client)):
-            self._problem = no_such_call()
-        if self._problem is not None:
-            self._hall.followers.leave(self)
-        return self._problem
-
-    async def _identity(self) -> Identity | Refused | Exception:
-        found: asyncio.Future[Identity | Refused | Exception] = self._hall.loop.create_future()
-
-        def done(identity: Identity | Refused | Exception) -> None:
-            if not found.done():
-                found.set_result(identity)
-
-        self._hall.identities.identify(self._headers.get(b"authorization"), CLIENT, done)
-        return await found
-
-    async def _answer(self, reply: Reply) -> None:
-        headers = [*self._common_headers(), (b"content-type", b"application/json"), *reply.headers]
-        headers.append((b"content-length", str(len(reply.body)).encode()))
-        await self._send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await self._send({"type": "http.response.body", "body": reply.body, "more_body": False})
-
-    def _common_headers(self) -> list[tuple[bytes, bytes]]:
-        given = self._headers.get(b"x-request-id", b"")
-        return [
+    async def _serve(self, path: bytes, scope: Any, receive: Any, send: Any) -> None:
+        request = Request(scope["method"].encode(), path, scope["query_string"], scope["headers"])
+        given = request.header(b"x-request-id") or b""
+        headers = [
             (b"cache-control", b"no-store"),
             (b"x-request-id", given if REQUEST_ID(given) else secrets.token_hex(8).encode()),
         ]
+        decided = await self._decide(request)
+        if isinstance(decided, Reply):
+            headers += [(b"content-type", b"application/json"), *decided.headers]
+            headers.append((b"content-length", str(len(decided.body)).encode()))
+            await send({"type": "http.response.start", "status": decided.status, "headers": headers})
+            await send({"type": "http.response.body", "body": decided.body, "more_body": False})
+            return
+        headers += [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await _Stream(self._hall, decided, receive, send).run()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _decide(self, request: Request) -> Reply | _Wish:
+        if request.method != METHOD.encode():
+            return refusal("method_not_allowed", f"this path knows {METHOD}", headers=((b"allow", METHOD.encode()),))
+        decided: asyncio.Future[Reply | _Wish] = self._hall.loop.create_future()
+
+        def decide(what: Reply | _Wish) -> None:
+            if not decided.done():
+                decided.set_result(what)
+
+        _FollowCall(self._hall, _Answered(request, decide), decide).start()
+        return await decided
+
+
+class _Wish:
+    """Which call is to be followed, and the number of the last item that the reader has seen."""
+
+    __slots__ = ("after", "request_id")
+
+    def __init__(self, request_id: str, after: int) -> None:
+        self.request_id = request_id
+        self.after = after
+
+
+class _Answered(Exchange):
+    """An exchange whose answer goes to whoever asked for it."""
+
+    __slots__ = ("_answered",)
+
+    def __init__(self, request: Request, answered: Callable[[Reply], None]) -> None:
+        super().__init__(request)
+        self._answered = answered
+
+    def answer(self, reply: Reply, lost: Callable[[], None] | None = None) -> None:
+        del lost  # nothing follows from a refusal that did not arrive
+        self._answered(reply)
+
+
+class _FollowCall(ClientCall):
+    """Finds out who wants to follow which call from where."""
+
+    __slots__ = ("_granted", "_wish")
+
+    def __init__(self, hall: Hall, exchange: Exchange, granted: Callable[[_Wish], None]) -> None:
+        super().__init__(hall, exchange)
+        self._granted = granted
+
+    def admitted(self) -> None:
+        """It is known who calls."""
+        request_id = self.request_id()
+        last = (self.exchange.request.header(b"last-event-id") or b"").strip()
+        if isinstance(request_id, Refused):
+            self.refuse(request_id)
+        elif last and not NUMBER(last):
+            self.refuse(invalid("Last-Event-ID", "must be the id of an event"))
+        else:
+            self._wish = _Wish(request_id, int(last or 0))
+            Inquiry(self.hall, self, self.sees, request_id, 0.0).look()
+
+    def ended(self, _view: RequestView) -> None:
+        """The call has an outcome, which ends the stream."""
+        self._granted(self._wish)
+
+    def pending(self, _request_id: str, _status: str) -> None:
+        """The call goes on."""
+        self._granted(self._wish)
+
+    def refused(self, refused: Refused) -> None:
+        """There is no such call."""
+        self.refuse(refused)
+
+
+class _Stream:
+    """One stream, from its first event to its last. Follows its call."""
+
+    def __init__(self, hall: Hall, wish: _Wish, receive: Any, send: Any) -> None:
+        self._hall = hall
+        self._receive = receive
+        self._send = send
+        self._view: RequestView | None = None
+        self._over = hall.draining
+        """The reader went away, or the process is about to end."""
+        self._news = asyncio.Event()
+        self._after = wish.after
+        """The number of the last item that was sent."""
+        self._limit = PAGE_ITEMS[0]
+        self._piece = bytearray()
+        self.request_id = wish.request_id
+
+    async def run(self) -> None:
+        """Send events until there are no more, or nobody reads them."""
+        followers = self._hall.followers
+        followers.follow(self)
+        followers.look(self.request_id)
+        watch = asyncio.ensure_future(self._until_gone())
+        try:
+            await self._flow()
+        finally:
+            followers.leave(self)
+            watch.cancel()
+            await asyncio.wait([watch])
 
     # --- what happens to the call and to the reader
 
     def news(self, view: RequestView | None) -> None:
         """How the call stands now; one that is gone was kept long enough."""
-        if view is None and self._view is not None:
-            self._over = True
-        self._view = view or self._view
+        self._view = view
+        self._over = self._over or view is None
         self._news.set()
 
     def failed(self, failure: Exception) -> None:
-        """It could not be found out: the re-check asks again, and a reader may go on waiting."""
-        if self._view is None:
-            self._problem = failure
-            self._news.set()
+        """It could not be found out. The re-check asks again, and the reader may go on waiting."""
 
     def end(self) -> None:
         """The process is about to end: the reader comes back with `Last-Event-ID`."""
@@ -166,20 +196,16 @@ class _Stream:
 
     # --- the stream
 
-    async def _begin(self) -> None:
-        headers = [*self._common_headers(), (b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]
-        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
-
     async def _flow(self) -> None:
         """Send what there is, and wait for more, until there is an outcome."""
-        while not self._over:
-            view = self._view
-            assert view is not None
+        await self._wait_for_news()
+        while not self._over and (view := self._view) is not None:
             self._news.clear()
             if view.feedback_count > self._after:
                 await self._send_items(view)
             if view.answer is not None:
-                await self._send_event(b"event: outcome\ndata: ", outcome(view))
+                await self._event(b"event: outcome\ndata: ", outcome(view))
+                await self._flush()
                 return
             await self._wait_for_news()
 
@@ -199,8 +225,9 @@ class _Stream:
             for row in rows:
                 data = feedback_item(row)
                 size += len(data)
-                await self._send_event(b"id: %d\nevent: feedback\ndata: " % row.number, data)
+                await self._event(b"id: %d\nevent: feedback\ndata: " % row.number, data)
                 self._after = row.number
+            await self._flush()
             if len(rows) < self._limit:
                 break
             least, most = PAGE_ITEMS
@@ -218,10 +245,17 @@ class _Stream:
                 return rows
         return ()
 
-    async def _send_event(self, head: bytes, data: bytes) -> None:
-        await self._write(head + data.translate(NO_BREAKS) + b"\n\n")
+    async def _event(self, head: bytes, data: bytes) -> None:
+        self._piece += head + data.translate(NO_BREAKS) + b"\n\n"
+        if len(self._piece) >= PIECE_BYTES:
+            await self._flush()
+
+    async def _flush(self) -> None:
+        piece, self._piece = bytes(self._piece), bytearray()
+        if piece:
+            await self._write(piece)
 
     async def _write(self, text: bytes) -> None:
-        """Give it to the connection, which lets a reader who does not read wait until it is cut off."""
+        """Give it to the connection, which lets one whose reader does not read wait until it is cut off."""
         if not self._over:
             await self._send({"type": "http.response.body", "body": text, "more_body": True})

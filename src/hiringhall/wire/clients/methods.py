@@ -28,12 +28,12 @@ class MethodsCall(ClientCall):
         values = parameters(self.exchange.request.query)
         limit = values.get("limit", str(LIMIT_DEFAULT))
         if not (limit.isascii() and limit.isdigit() and len(limit) < 10 and 1 <= int(limit) <= LIMIT_MAX):
-            self.refused(invalid("limit", f"must be a whole number from 1 to {LIMIT_MAX}"))
+            self.refuse(invalid("limit", f"must be a whole number from 1 to {LIMIT_MAX}"))
             return
         after = values.get("after", "/")
         service, slash, method = after.partition("/")
         if not slash:
-            self.refused(invalid("after", "must be the `next` of the page before, like 'service/method'"))
+            self.refuse(invalid("after", "must be the `next` of the page before, like 'service/method'"))
             return
         task = self.hall.loop.create_task(self._answer((service, method), int(limit), values.get("service")))
         _running.add(task)

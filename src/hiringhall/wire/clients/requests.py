@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
@@ -14,7 +15,7 @@ from hiringhall.ports.calls import RequestView, Submit
 from hiringhall.wire.clients.answers import outcome, pending
 from hiringhall.wire.clients.bodies import CallBody, call_body
 from hiringhall.wire.clients.call import ClientCall
-from hiringhall.wire.envelope import refusal
+from hiringhall.wire.hot_call import headers_of, refused_parts
 
 TRACEPARENT: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}").fullmatch
 ACCEPTED: Final = 202
@@ -33,6 +34,10 @@ class OutcomeCall(ClientCall):
         request.headers, request.body = (), b""
         return inquiry
 
+    def refused(self, refused: Refused) -> None:
+        """There is no such call, or none was made."""
+        self.refuse(refused)
+
     def ended(self, view: RequestView) -> None:
         """The call has an outcome."""
         self.answer(outcome(view))
@@ -49,16 +54,11 @@ class SubmitCall(OutcomeCall):
 
     def admitted(self) -> None:
         """It is known who calls."""
-        request = self.exchange.request
-        kind = request.header(b"content-type")
-        if kind is not None and kind[:10].lower() == b"multipart/":
-            self.refused(Refused("unsupported_media_type", "the body must be JSON, not multipart"))
-            return
-        body = call_body(request.body)
+        body = refused_parts(headers_of(self.exchange)) or call_body(self.exchange.request.body)
         if isinstance(body, Refused):
-            self.refused(body)
+            self.refuse(body)
         elif not self.hall.identities.allows(self.identity, body.service, body.method):
-            self.refused(Refused("forbidden", f"this client may not call {body.full_method!r}"))
+            self.refuse(Refused("forbidden", f"this client may not call {body.full_method!r}"))
         else:
             ask = self._ask(body)
             self.inquire(ask.request_id, body.hold_seconds).submit(ask)
@@ -88,9 +88,9 @@ class ShowCall(OutcomeCall):
         """It is known who calls."""
         request_id, hold = self.request_id(), self.wait_of_query()
         if isinstance(request_id, Refused):
-            self.refused(request_id)
+            self.refuse(request_id)
         elif isinstance(hold, Refused):
-            self.refused(hold)
+            self.refuse(hold)
         else:
             self.inquire(request_id, hold).look()
 
@@ -106,7 +106,7 @@ class WithdrawCall(OutcomeCall):
         self._late: Refused | None = None
         request_id = self.request_id()
         if isinstance(request_id, Refused):
-            self.refused(request_id)
+            self.refuse(request_id)
         else:
             self.inquire(request_id, 0.0).withdraw()
 
@@ -118,12 +118,11 @@ class WithdrawCall(OutcomeCall):
             assert isinstance(request_id, str)
             self.inquire(request_id, 0.0).look()
         else:
-            super().refused(refused)
+            self.refuse(refused)
 
     def ended(self, view: RequestView) -> None:
         """The call has an outcome: the one that it just got, or an earlier one."""
         if self._late is None:
             super().ended(view)
         else:
-            told = msgspec.Raw(outcome(view))
-            self.exchange.answer(refusal("already_finished", self._late.detail, outcome=told))
+            self.refuse(replace(self._late, extra={"outcome": msgspec.Raw(outcome(view))}))
