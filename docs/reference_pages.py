@@ -20,6 +20,10 @@ SHARED: Final = ("--server", "--token", "--data")
 """Options of every command that speaks to a server."""
 
 ERRORS: Final[dict[str, tuple[str, str]]] = {
+    "already_finished": (
+        "The call has an outcome, so that it cannot be taken back.",
+        "`outcome` is that outcome.",
+    ),
     "ambiguous_task_id": (
         "Several plans have a task of this id, and this worker was handed none of them under this version.",
         "Name `plan_id` in the request; on the command line say `PLAN/TASK`. The detail names the plans.",
@@ -40,7 +44,23 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "A bug in the hall. Nothing is known about the outcome.",
         "Repeat the request as after a lost answer, and report `correlation_id`, which the server's log explains.",
     ),
+    "invalid_client": (
+        "The service or client is not known, or the secret is not its.",
+        "Give it the secret that `hall service add` or `hall client add` printed; `--secret` sets another.",
+    ),
+    "invalid_grant": (
+        "The refresh token is not known, was used before, or its login has ended.",
+        "Log in again with the secret. Use each refresh token once, and keep the newest.",
+    ),
+    "invalid_request": (
+        "A field of the login is missing, or the body is neither a form nor a JSON object.",
+        "The detail names the field.",
+    ),
     "invalid_wait": ("`wait` is negative or not a number.", "Send a number of seconds; more than 55 counts as 55."),
+    "key_missing": (
+        "A setting of a service can be stored only encrypted, and this hall has no key for that.",
+        "Set `HALL_KEY` or `HALL_KEY_FILE` on every server: `head -c 32 /dev/urandom | base64` makes one.",
+    ),
     "malformed_json": (
         "The body is not UTF-8, not JSON, or nested more than 100 levels deep.",
         "The detail names the place. An empty body is malformed too: every `POST` of a worker has one.",
@@ -58,6 +78,10 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "Registering needs the bootstrap token, and this is not it.",
         "Give the worker `HALL_BOOTSTRAP_TOKEN` as the server has it, or what stands in its `server.json`.",
     ),
+    "no_worker": (
+        "Nobody who could do the call is there: a broadcast, or a call that said `\"if_no_worker\": \"fail\"`.",
+        "Start a worker, look at `requires`, or let the call wait in the queue.",
+    ),
     "not_found": ("There is no such path, plan, task or worker.", "The detail says where a list of them is."),
     "payload_too_large": (
         "The body is larger than its route allows.",
@@ -67,9 +91,29 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "The plan file would change tasks that are held or finished, or remove tasks that others depend on.",
         "`tasks` names them. Give changed tasks new ids, or reset the finished ones first.",
     ),
+    "too_many_failures": (
+        "Ten wrong secrets for this service or client came from this address within a minute.",
+        "Wait for `Retry-After` seconds, and mend the secret. Behind a proxy set `HALL_TRUSTED_PROXIES`.",
+    ),
+    "queue_full": (
+        "As many calls of this service wait for workers as may.",
+        "Try again after `Retry-After` seconds; start more workers, or raise `HALL_QUEUE_LIMIT`.",
+    ),
     "unavailable": (
         "The database does not answer, too many requests wait for it, or the server is ending.",
         "Repeat it after `Retry-After` seconds, a settle with the same `Idempotency-Key`: it may be stored.",
+    ),
+    "unsupported_grant_type": (
+        "`grant_type` is none that the hall knows.",
+        "Send `client_credentials` or `refresh_token`.",
+    ),
+    "unknown_method": (
+        "The service has workers, and none of them ever registered this method.",
+        "`nearest` names methods that are spelled alike; `GET /client/methods` lists all.",
+    ),
+    "unknown_service": (
+        "There is no service of this name.",
+        "Look at the part of `method` before the slash; an operator makes services with `hall service add`.",
     ),
     "unsupported_media_type": ("The body is a form with parts.", "Send JSON; its `Content-Type` does not matter."),
     "validation_error": (

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from hiringhall.auth.first_start import Folder
+from hiringhall.auth.keyring import BadKey, Keyring, Keyrings, key_of_folder, keys_from_tokens, read_keys
+from hiringhall.auth.source import read_networks
 from hiringhall.auth.tokens import Tokens, make_token, split_values
 from hiringhall.config import BadSetting, Settings
 from hiringhall.operations.hall import Hall, terms_of
@@ -20,7 +22,11 @@ from hiringhall.ports.wakeups import Wakeups
 from hiringhall.storage.schema import SchemaTooNew
 from hiringhall.sweepers.runner import SweepRunner
 from hiringhall.wakeups.local import LocalWakeups
+from hiringhall.wire.chain import Chain
+from hiringhall.wire.clients.feedback import FeedbackApplication
+from hiringhall.wire.clients.routes import clients_router
 from hiringhall.wire.exchange import Router
+from hiringhall.wire.login.routes import login_router
 from hiringhall.wire.operators.application import operators_application
 from hiringhall.wire.plans.routes import published_router, root_router
 
@@ -40,9 +46,9 @@ class Server:
     def __init__(self, hall: Hall, folder: Folder, made: dict[str, str], listener: RingListener | None) -> None:
         self.hall = hall
         self.folder = folder
-        self.router: Router = root_router(hall)
+        self.router: Router = Chain(root_router(hall), login_router(hall), clients_router(hall))
         self.whilly_router: Router = published_router(hall)
-        self.asgi_app = operators_application(hall)
+        self.asgi_app = FeedbackApplication(hall, operators_application(hall))
         self.made_tokens = bool(made)
         """Whether `server.json` holds tokens that the hall made."""
         keep_plans = hall.settings.keep_plans
@@ -89,6 +95,7 @@ async def build(settings: Settings) -> Server:
     try:
         made = _make_tokens(settings, folder)
         tokens = _tokens(settings, made)
+        keyrings = _keyrings(settings, folder.path, made)
         wakeups = LocalWakeups()
         try:
             store, listener = await _open(settings, folder.path, wakeups)
@@ -98,7 +105,8 @@ async def build(settings: Settings) -> Server:
             listener.start()
             with contextlib.suppress(TimeoutError):  # the re-check covers what is missed until it listens
                 await asyncio.wait_for(listener.ready(), LISTEN_WITHIN_SECONDS)
-        hall = Hall(settings, tokens, store, wakeups)
+        hall = Hall(settings, tokens, store, wakeups, keyrings)
+        await hall.identities.signing.prepare()
         return Server(hall, folder, made, listener)
     except BaseException:
         folder.close()
@@ -113,6 +121,10 @@ def _check(settings: Settings) -> None:
     for variable, url in (("HALL_DATABASE", settings.database), ("HALL_DATABASE_LISTEN", settings.database_listen)):
         if url and not url.startswith(("postgresql://", "postgres://")):
             raise BadSetting(f"{variable}: must be a URL that begins with postgresql://")
+    try:
+        read_networks(settings.trusted_proxies)
+    except ValueError as problem:
+        raise BadSetting(f"HALL_TRUSTED_PROXIES: {problem}") from None
     if settings.host not in LOOPBACK and not settings.behind_tls:
         log.warning(
             "listening on %s without TLS: tokens can be read on the way; put a proxy with TLS in front (--behind-tls)",
@@ -145,6 +157,27 @@ def _tokens(settings: Settings, made: dict[str, str]) -> Tokens:
         operator=values["admin_token"], bootstrap=values["bootstrap_token"],
         worker=values["worker_token"], metrics=values["metrics_token"],
     )  # fmt: skip
+
+
+def _keyrings(settings: Settings, folder: Path, made: dict[str, str]) -> Keyrings:
+    """The configured keys, or the one that a hall with a folder of its own keeps there.
+
+    Without either, signing keys are sealed with keys derived from the operator's tokens, and nothing else is sealed.
+    """
+    try:
+        if settings.key:
+            keys = read_keys(settings.key)
+        elif settings.key_file:
+            keys = read_keys(Path(settings.key_file).read_text(encoding="utf-8"))
+        else:
+            keys = [] if settings.database else key_of_folder(folder)
+    except OSError as problem:
+        raise BadSetting(f"HALL_KEY_FILE: {problem.strerror or problem}") from None
+    except BadKey as problem:
+        variable = "HALL_KEY: " if settings.key else "HALL_KEY_FILE: " if settings.key_file else ""
+        raise BadSetting(f"{variable}{problem}") from None
+    derived = keys_from_tokens(split_values(settings.admin_token or made.get("admin_token", "")))
+    return Keyrings(Keyring(keys), Keyring([*keys, *derived]))
 
 
 async def _open(settings: Settings, folder: Path, wakeups: Wakeups) -> tuple[Store, RingListener | None]:

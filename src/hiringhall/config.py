@@ -126,6 +126,20 @@ class Settings:
         least=0.1,
         most=3_600.0,
     )
+    key: str = _setting(
+        "",
+        "Keys that encrypt service settings, 32 bytes in base64, up to two, comma-separated; the first one encrypts; "
+        "unset: DIR/key is made (SQLite only)",
+        secret=True,
+    )
+    key_file: str = _setting("", "File that holds what HALL_KEY would")
+    token_lifetime: float = _setting(
+        3_600.0, "How long access tokens of service workers and clients are valid", unit="seconds", least=0.2,
+        most=7 * 86_400.0,
+    )  # fmt: skip
+    trusted_proxies: str = _setting(
+        "", "Networks of proxies whose X-Forwarded-For is believed, comma-separated (10.0.0.0/8)"
+    )
     claim_hold: float = _setting(
         30.0, "How long a claim waits for work unless it says otherwise", unit="seconds", least=0.0, most=55.0
     )
@@ -155,6 +169,10 @@ class Settings:
         least=256,
         most=1_000_000,
     )
+    queue_limit: int = _setting(
+        10_000, "How many calls of one service may wait for workers before more are refused; not exact", unit="calls",
+        least=1, most=1_000_000_000,
+    )  # fmt: skip
     probe_networks: str = _setting(
         "", "Networks and addresses where Lazy workers are probed besides their own address, comma-separated CIDRs"
     )

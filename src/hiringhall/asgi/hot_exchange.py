@@ -33,6 +33,11 @@ class HotExchange(Exchange):
         self.front: HotFront | None = front
         """None once it is answered or its peer is gone."""
 
+    def peer(self) -> str:
+        front = self.front
+        name = None if front is None else front.transport.get_extra_info("peername")
+        return name[0] if isinstance(name, tuple) else ""
+
     def answer(self, reply: Reply, lost: Call | None = None) -> None:
         front = self.front
         if front is not None:

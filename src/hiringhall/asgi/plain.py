@@ -23,12 +23,16 @@ logger = logging.getLogger("hiringhall")
 class PlainExchange(Exchange):
     """An exchange whose answer a task waits for."""
 
-    __slots__ = ("_answered", "lost")
+    __slots__ = ("_answered", "_peer", "lost")
 
-    def __init__(self, request: Request, answered: asyncio.Future[Reply]) -> None:
+    def __init__(self, request: Request, answered: asyncio.Future[Reply], peer: str = "") -> None:
         super().__init__(request)
+        self._peer = peer
         self._answered = answered
         self.lost: Callable[[], None] | None = None
+
+    def peer(self) -> str:
+        return self._peer
 
     def answer(self, reply: Reply, lost: Callable[[], None] | None = None) -> None:
         if not self.gone and not self._answered.done():
@@ -83,7 +87,8 @@ class PlainFront:
             body=content,
         )
         answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        exchange = PlainExchange(request, answered)
+        client = scope.get("client")
+        exchange = PlainExchange(request, answered, client[0] if client else "")
         try:
             _handle(route, exchange, body.request_id)
             if not answered.done():

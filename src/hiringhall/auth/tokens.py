@@ -6,6 +6,7 @@ Comparisons are on bytes: a token with characters beyond ASCII is a wrong token,
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterable
 from hashlib import sha256
 from hmac import compare_digest
@@ -104,3 +105,8 @@ def _is_one_of(token_hash: bytes, hashes: list[bytes]) -> bool:
     for known in hashes:
         found |= compare_digest(token_hash, known)
     return found
+
+
+def wall_clock() -> float:
+    """The time of day in seconds since the epoch, by which tokens expire."""
+    return time.time()

@@ -8,12 +8,17 @@ import random
 from collections.abc import Callable
 from typing import Final
 
+from hiringhall.auth.identities import Identities
+from hiringhall.auth.keyring import Keyrings
+from hiringhall.auth.signing import SigningKeys
+from hiringhall.auth.source import Sources, read_networks
 from hiringhall.auth.tokens import Tokens
 from hiringhall.config import Settings
 from hiringhall.domain.lease import Terms
 from hiringhall.operations.coalescer import Coalescer
 from hiringhall.operations.follow import Followers
 from hiringhall.operations.handback import HandBack
+from hiringhall.operations.login import Logins
 from hiringhall.operations.parked import ParkedCalls
 from hiringhall.operations.presence import Presence
 from hiringhall.ports.store import Store
@@ -39,7 +44,9 @@ def terms_of(settings: Settings) -> Terms:
 class Hall:
     """The parts, and whether the process is about to end. Belongs to the event loop's thread."""
 
-    def __init__(self, settings: Settings, tokens: Tokens, store: Store, wakeups: Wakeups) -> None:
+    def __init__(
+        self, settings: Settings, tokens: Tokens, store: Store, wakeups: Wakeups, keyrings: Keyrings | None = None
+    ) -> None:
         self.settings = settings
         self.tokens = tokens
         self.store = store
@@ -50,6 +57,11 @@ class Hall:
         self.jitter = random.random
         self.coalescer = Coalescer(store, wakeups, waiting_limit=settings.waiting_limit)
         self.presence = Presence(store, self.coalescer, wakeups, self.terms)
+        self.keyrings = keyrings or Keyrings.passing()
+        signing = SigningKeys(store, self.keyrings.signing, wakeups, settings.token_lifetime)
+        self.identities = Identities(store, tokens, wakeups, signing)
+        self.logins = Logins(store, self.coalescer, wakeups, signing)
+        self.sources = Sources(read_networks(settings.trusted_proxies))
         self.hand_back = HandBack(self.coalescer)
         self.followers = Followers(store, wakeups)
         self.parked = ParkedCalls(self.loop)
@@ -80,6 +92,7 @@ class Hall:
 
     async def close(self) -> None:
         """Write down what is only in memory, unless the database does not answer, and let go of the store."""
+        self.logins.close()
         with contextlib.suppress(TimeoutError):  # what is lost are signs of life, and hand-overs whose leases end
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.hand_back.close()

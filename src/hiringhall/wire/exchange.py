@@ -68,6 +68,10 @@ class Exchange(ABC):
         self.gone = False
         self.when_gone = None
 
+    def peer(self) -> str:
+        """The address of the peer, as far as it is known."""
+        return ""
+
     @abstractmethod
     def answer(self, reply: Reply, lost: Callable[[], None] | None = None) -> None:
         """Send the one answer; callable at any time, also long after the handler has returned.
