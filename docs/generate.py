@@ -51,6 +51,10 @@ MEANINGS: Final[dict[Move, str]] = {
     Move.REVISE: "a changed plan file gives it other contents",
     Move.WITHDRAW: "its client no longer wants it",
     Move.EXPIRE: "its deadline passed",
+    Move.COMPLETE_LATE: "the last holder did it after all, while nobody else has it",
+    Move.FAIL_LATE: "the last holder could not do it, while nobody else has it",
+    Move.GATHER: "every worker has answered a broadcast, or is lost",
+    Move.LOSE: "the worker for which alone it is will not come for it",
 }
 
 

@@ -20,11 +20,11 @@ from hiringhall.domain.lifecycle import (
 
 # Written out by hand, a second time, so that a slip in the table shows.
 ALLOWED = {
-    State.WAITING: "unblock skip cancel reprioritise revise",
-    State.READY: "block hold skip cancel reprioritise revise withdraw expire",
+    State.WAITING: "unblock skip cancel reprioritise revise withdraw expire gather",
+    State.READY: "block hold skip cancel reprioritise revise withdraw expire complete_late fail_late lose",
     State.HELD: "start complete fail release abandon skip cancel withdraw expire",
     State.DONE: "reset",
-    State.FAILED: "retry skip reset",
+    State.FAILED: "retry skip reset withdraw expire lose",
     State.SKIPPED: "reset",
     State.CANCELLED: "",
     State.EXPIRED: "",
@@ -44,6 +44,10 @@ ENDS = {
     Move.RESET: State.READY,
     Move.WITHDRAW: State.CANCELLED,
     Move.EXPIRE: State.EXPIRED,
+    Move.COMPLETE_LATE: State.DONE,
+    Move.FAIL_LATE: State.FAILED,
+    Move.GATHER: State.DONE,
+    Move.LOSE: State.FAILED,
 }
 
 
@@ -62,8 +66,11 @@ def test_every_move_is_possible_and_every_state_reached() -> None:
 
 
 def test_nobody_works_on_what_is_final() -> None:
-    """From a final state only an operator, or a due retry, leads on."""
-    assert {move for state, move in MOVES if state in FINAL} == {Move.RETRY, Move.SKIP, Move.RESET}
+    """From a final state only an operator leads on, or what may happen while a retry is due."""
+    leading_on = {Move.RETRY, Move.SKIP, Move.RESET}
+    assert {move for state, move in MOVES if state in FINAL - {State.FAILED}} <= leading_on
+    while_retrying = {Move.WITHDRAW, Move.EXPIRE, Move.LOSE}
+    assert {move for state, move in MOVES if state is State.FAILED} == leading_on | while_retrying
     assert SATISFIED < FINAL
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hiringhall.domain import work
+from hiringhall.domain import steering, work
 from hiringhall.domain.lease import Cause, Terms
 from hiringhall.domain.lifecycle import State
 from hiringhall.domain.retry import Policy
@@ -68,7 +68,7 @@ def test_whose_answer_finished_it() -> None:
     """A unit was finished by the worker whose answer did it, and by none if anybody else ended it."""
     answered, cancelled, abandoned = unit(), unit(), unit(policy=Policy(max_abandoned=1))
     work.complete(answered, "w")
-    work.cancel(cancelled)
+    steering.cancel(cancelled)
     work.release(abandoned, "w", Cause.LEASE_EXPIRED)
     told = [work.conflict(each, "w", 2).finished_by_self for each in (answered, cancelled, abandoned, unit())]
     assert told == [True, False, False, None]

@@ -26,7 +26,7 @@ BATCHES_MIN = 40
 SEEDS = {"sqlite": 2, "postgres": 1}
 LOOK_CLOSELY_EVERY = 6
 BATCHES_MAX = 4_000
-OF_CALLS = {Move.WITHDRAW, Move.EXPIRE}
+OF_CALLS = {Move.WITHDRAW, Move.EXPIRE, Move.COMPLETE_LATE, Move.FAIL_LATE, Move.GATHER, Move.LOSE}
 OF_PLANS = {kind for kind in ORDER if kind.__module__ == Settle.__module__}
 TO_CROSS = {(state, move) for state, move in MOVES if move not in OF_CALLS}
 REGRESSIONS = Path(__file__).with_name("regression_seeds.txt")

@@ -139,7 +139,7 @@ async def test_reprioritise(desk: Desk) -> None:
     refused(await desk.steer("p", "b", Move.REPRIORITISE, priority=1), "wrong_state")
 
 
-OF_CALLS = {Move.WITHDRAW, Move.EXPIRE}
+OF_CALLS = {Move.WITHDRAW, Move.EXPIRE, Move.COMPLETE_LATE, Move.FAIL_LATE, Move.GATHER, Move.LOSE}
 VERBS = (Move.START, Move.SKIP, Move.CANCEL, Move.RETRY, Move.RESET, Move.RELEASE, Move.REPRIORITISE)
 
 

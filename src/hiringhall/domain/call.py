@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import lru_cache
 from math import ceil
 from typing import Final
 
@@ -21,6 +22,7 @@ CHILDREN_MAX: Final = 1_000
 MESSAGES_MAX: Final = 100
 MESSAGE_BYTES_MAX: Final = 8 * 1024 * 1024
 READY_COUNTED_MAX: Final = 1_000
+FEEDBACK_KEPT_MAX: Final = 10_000
 OTHERS_FIRST_MS: Final = 5_000
 """For so long after an error a retried call is kept for other workers than the one that reported it."""
 
@@ -114,6 +116,15 @@ def call_lane(service: str, method: str, dispatch: Dispatch, requires: Requires)
     return "call:" + json.dumps(parts, separators=(",", ":"))
 
 
+@lru_cache(maxsize=4_096)
+def parts_of_lane(key: str) -> tuple[str, str, Dispatch] | None:
+    """The service, the method and the dispatch of the calls in a lane, by its key; None if it is no lane of calls."""
+    if not key.startswith("call:"):
+        return None
+    service, method, dispatch, _ = json.loads(key[len("call:") :])
+    return service, method, Dispatch(dispatch)
+
+
 def worker_lane(worker: str) -> str:
     """The key of a worker's own lane, in which the children of broadcasts wait for it."""
     return f"worker:{worker}"
@@ -129,3 +140,22 @@ def share(lanes: Iterable[tuple[int, int]], *, limit: int) -> int:
 def policy_for(retries: int, run_limit_ms: int | None) -> Policy:
     """What happens to a call whose worker reports an error, or is lost."""
     return Policy(max_attempts=retries + 1, run_limit_ms=run_limit_ms)
+
+
+def gathered(parts: Iterable[tuple[str, Answer, bytes | None, str | None]]) -> bytes:
+    """The result of a broadcast, from the worker id, status, result and error text of each of its children."""
+    answers = [
+        b'{"worker_id":%b,"status":"%b","result":%b,"error_text":%b}'
+        % (
+            _json(worker_id),
+            answer.value.encode(),
+            b"null" if result is None else result,
+            b"null" if error_text is None else _json(error_text),
+        )
+        for worker_id, answer, result, error_text in parts
+    ]
+    return b'{"answers":[%b]}' % b",".join(answers)
+
+
+def _json(text: str) -> bytes:
+    return json.dumps(text).encode()

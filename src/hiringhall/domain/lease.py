@@ -40,7 +40,8 @@ class Terms:
 
     visibility_timeout_ms: int = 60_000
     heartbeat_delay_ms: int = 30_000
-    run_limit_ms: int = 4 * 3_600_000
+    run_limit_ms: int = 4 * 3_600_000  # of tasks
+    call_run_limit_ms: int = 3_600_000
 
     @property
     def sign_interval_ms(self) -> int:

@@ -44,6 +44,10 @@ class Move(StrEnum):
     REVISE = "revise"  # a changed plan file gives it other contents
     WITHDRAW = "withdraw"  # its client no longer wants it
     EXPIRE = "expire"  # its deadline passed
+    COMPLETE_LATE = "complete_late"  # by the one that had it last, while nobody else has it
+    FAIL_LATE = "fail_late"
+    GATHER = "gather"  # all children of a broadcast have ended
+    LOSE = "lose"  # the worker for which alone it is will not come for it
 
 
 MOVES: Final[dict[tuple[State, Move], State]] = {
@@ -70,10 +74,19 @@ MOVES: Final[dict[tuple[State, Move], State]] = {
     (State.READY, Move.REPRIORITISE): State.READY,
     (State.WAITING, Move.REVISE): State.WAITING,
     (State.READY, Move.REVISE): State.READY,
+    (State.WAITING, Move.WITHDRAW): State.CANCELLED,
     (State.READY, Move.WITHDRAW): State.CANCELLED,
     (State.HELD, Move.WITHDRAW): State.CANCELLED,
+    (State.FAILED, Move.WITHDRAW): State.CANCELLED,
+    (State.WAITING, Move.EXPIRE): State.EXPIRED,
     (State.READY, Move.EXPIRE): State.EXPIRED,
     (State.HELD, Move.EXPIRE): State.EXPIRED,
+    (State.FAILED, Move.EXPIRE): State.EXPIRED,
+    (State.READY, Move.COMPLETE_LATE): State.DONE,
+    (State.READY, Move.FAIL_LATE): State.FAILED,
+    (State.WAITING, Move.GATHER): State.DONE,
+    (State.READY, Move.LOSE): State.FAILED,
+    (State.FAILED, Move.LOSE): State.FAILED,
 }
 
 SATISFIED: Final[frozenset[State]] = frozenset({State.DONE, State.SKIPPED})

@@ -14,19 +14,21 @@ from urllib.parse import quote
 
 import msgspec
 
+from hiringhall.domain.call import Answer
 from hiringhall.domain.lease import ABANDONING, Cause, Terms
 from hiringhall.domain.lifecycle import FINAL, MOVES, Move, State, settled_or_blocked, target
 from hiringhall.domain.names import unit_path
-from hiringhall.domain.refusals import Refused
 from hiringhall.domain.retry import DEFAULT_POLICY, Policy
 from hiringhall.domain.topics import plan_of_lane
 
 VERSION_MAX: Final = 2**53 - 1
 REASON_CHARACTERS_MAX: Final = 2048
 CUT_MARKER: Final = " … (cut)"
+WORKER_LOST: Final = "worker lost"
 RETRYING: Final = "retrying"
 """Not a state, but counted like one: failed, and another attempt is due."""
-CANCELLED_BY_OPERATOR: Final = "cancelled by operator"
+ANSWERS: Final = frozenset({Move.COMPLETE, Move.FAIL, Move.COMPLETE_LATE, Move.FAIL_LATE})
+"""Moves by which a worker finishes a unit."""
 
 
 class Unit(msgspec.Struct):
@@ -135,15 +137,17 @@ def may_settle(unit: Unit, worker: str, version: int, *, any_holder: bool) -> bo
     return may and version in (unit.handed_version, unit.version)
 
 
-def _move(
+def move_to(
     unit: Unit, move: Move, *, worker: str | None = None, cause: Cause | None = None, reason: str | None = None
 ) -> Event:
+    """Make a move that is allowed, and what goes with it whoever decides it."""
     after = settled_or_blocked(unit.state, move, unit.waiting_on)
     assert after is not None, f"{move} is not allowed from {unit.state}"
     if unit.state is State.HELD and after is not State.HELD:
         unit.last_holder, unit.holder, unit.run_until, unit.started = unit.holder, None, None, False
     if after in FINAL:
-        unit.last_holder = worker if move in (Move.COMPLETE, Move.FAIL) else None
+        unit.last_holder = worker if move in ANSWERS else None
+        unit.cancelling = False
     unit.state = after
     unit.version += 1
     return Event(unit.id, unit.version, move, after, worker, cause, reason)
@@ -163,21 +167,23 @@ def hold(unit: Unit, worker: str, *, version_floor: int, now: int, terms: Terms,
     unit.version = max(unit.version, version_floor) + 1
     unit.handed_version = unit.version
     unit.holder, unit.handed_at, unit.started = worker, now, False
-    limit_ms = terms.run_limit_ms if unit.policy.run_limit_ms is None else unit.policy.run_limit_ms
+    limit_ms = unit.policy.run_limit_ms
+    if limit_ms is None:
+        limit_ms = terms.run_limit_ms if unit.plan else terms.call_run_limit_ms
     unit.run_until = now + limit_ms if limited and limit_ms else None
     return cause
 
 
 def complete(unit: Unit, worker: str) -> Event:
     """The worker did it. "Terminal: → DONE"."""
-    event = _move(unit, Move.COMPLETE, worker=worker)
+    event = move_to(unit, Move.COMPLETE, worker=worker)
     unit.abandoned = 0
     return event
 
 
-def fail(unit: Unit, worker: str, reason: str, *, now: int, jitter: float) -> Event:
+def fail(unit: Unit, worker: str, reason: str, *, now: int, jitter: float, move: Move = Move.FAIL) -> Event:
     """The worker could not do it. "Terminal: → FAILED", unless the policy grants another attempt at `retry_at`."""
-    event = _move(unit, Move.FAIL, worker=worker, reason=cut_reason(reason))
+    event = move_to(unit, move, worker=worker, reason=cut_reason(reason))
     unit.abandoned = 0
     unit.attempts += 1
     if unit.policy.tries_again(unit.attempts):
@@ -200,14 +206,19 @@ def release_cause(reason: str | None) -> Cause:
 
 
 def release(unit: Unit, worker: str | None, cause: Cause, reason: str | None = None) -> Event:
-    """Give the unit back, or take it back. One abandoned too often fails for good with that reason."""
+    """Give the unit back, or take it back. One abandoned too often fails for good with that reason; one that its client
+    no longer wants is cancelled."""
+    if unit.cancelling:
+        return move_to(unit, Move.WITHDRAW, worker=worker, cause=cause)
     if cause in ABANDONING:
         unit.abandoned += 1
         if unit.abandoned >= unit.policy.max_abandoned:
             reason = f"abandoned {unit.abandoned} times, last because of {cause.value}"
-            return _move(unit, Move.ABANDON, worker=worker, cause=cause, reason=reason)
+            return move_to(unit, Move.ABANDON, worker=worker, cause=cause, reason=reason)
     unit.cause = cause
-    return _move(unit, Move.RELEASE, worker=worker, cause=cause, reason=None if reason is None else cut_reason(reason))
+    return move_to(
+        unit, Move.RELEASE, worker=worker, cause=cause, reason=None if reason is None else cut_reason(reason)
+    )
 
 
 def retry_due(unit: Unit, now: int) -> Event | None:
@@ -215,75 +226,64 @@ def retry_due(unit: Unit, now: int) -> Event | None:
     if unit.state is not State.FAILED or unit.retry_at is None or unit.retry_at > now:
         return None
     unit.retry_at, unit.cause = None, Cause.RETRY
-    return _move(unit, Move.RETRY, cause=Cause.RETRY)
+    return move_to(unit, Move.RETRY, cause=Cause.RETRY)
 
 
 def skip_after_failure(unit: Unit, failed_task: str) -> Event:
     """A task that it depends on failed for good under `on_failure: skip`."""
-    return _move(unit, Move.SKIP, reason=f"{failed_task} failed")
+    return move_to(unit, Move.SKIP, reason=f"{failed_task} failed")
 
 
-def start(unit: Unit) -> Event | Refused:
-    """CLAIMED → IN_PROGRESS, told by an operator; the hand-over stays valid."""
-    if unit.started or target(unit.state, Move.START) is None:
-        return wrong_state(unit, Move.START)
-    event = _move(unit, Move.START, cause=Cause.OPERATOR)
-    unit.started = True
+# --- calls -----------------------------------------------------------------------------------------------------------
+
+
+def answer(unit: Unit, worker: str, said: Answer, error_text: str | None, *, now: int, jitter: float) -> Event:
+    """What the holder of a call says of it, or the last one that had it while it was handed to nobody else.
+
+    "`failed` → the method ran and refused; `error` → worker-side error. No automatic retry of `failed`; `error` is
+    retried if the call asked for it". What its client no longer wants is not retried.
+    """
+    late, final = unit.state is State.READY, said is Answer.FAILED or unit.cancelling
+    if said is Answer.SUCCESS:
+        event = move_to(unit, Move.COMPLETE_LATE if late else Move.COMPLETE, worker=worker)
+        unit.abandoned = 0
+        return event
+    event = fail(unit, worker, error_text or "", now=now, jitter=jitter, move=Move.FAIL_LATE if late else Move.FAIL)
+    if final:
+        unit.retry_at = None
     return event
 
 
-def skip(unit: Unit, *, force: bool) -> Event | Refused:
-    """PENDING, FAILED → SKIPPED, which satisfies dependents; a held unit only by force."""
-    if target(unit.state, Move.SKIP) is None:
-        return wrong_state(unit, Move.SKIP)
-    if unit.state is State.HELD and not force:
-        return wrong_state(unit, Move.SKIP, "a worker holds it: force=true takes it away")
+def gather(unit: Unit) -> Event:
+    """Every child of a broadcast has ended."""
+    return move_to(unit, Move.GATHER)
+
+
+def withdraw(unit: Unit) -> Event:
+    """The client no longer wants a call that nobody holds, or that is taken from its holder."""
     unit.retry_at = None
-    return _move(unit, Move.SKIP, cause=Cause.OPERATOR)
+    return move_to(unit, Move.WITHDRAW)
 
 
-def cancel(unit: Unit) -> Event | Refused:
-    """PENDING, CLAIMED, IN_PROGRESS → FAILED; no retry follows."""
-    if target(unit.state, Move.CANCEL) is None:
-        return wrong_state(unit, Move.CANCEL)
-    return _move(unit, Move.CANCEL, cause=Cause.OPERATOR, reason=CANCELLED_BY_OPERATOR)
+def expire(unit: Unit) -> Event:
+    """The deadline of a call passed."""
+    unit.retry_at = None
+    return move_to(unit, Move.EXPIRE)
 
 
-def retry(unit: Unit) -> Event | Refused:
-    """FAILED → PENDING, attempts from zero."""
-    if target(unit.state, Move.RETRY) is None:
-        return wrong_state(unit, Move.RETRY)
-    unit.attempts, unit.abandoned, unit.retry_at, unit.cause = 0, 0, None, Cause.OPERATOR
-    return _move(unit, Move.RETRY, cause=Cause.OPERATOR)
+def lose_worker(unit: Unit) -> Event:
+    """The worker for which alone a call was, and which does not hold it, will not come for it."""
+    unit.retry_at = None
+    return move_to(unit, Move.LOSE, reason=WORKER_LOST)
 
 
-def reset(unit: Unit) -> Event | Refused:
-    """DONE, FAILED, SKIPPED → PENDING: it is to be done again."""
-    if target(unit.state, Move.RESET) is None:
-        return wrong_state(unit, Move.RESET)
-    unit.attempts, unit.abandoned, unit.retry_at, unit.cause = 0, 0, None, Cause.OPERATOR
-    return _move(unit, Move.RESET, cause=Cause.OPERATOR)
-
-
-def take_back(unit: Unit) -> Event | Refused:
-    """CLAIMED, IN_PROGRESS → PENDING, by an operator."""
-    if target(unit.state, Move.RELEASE) is None:
-        return wrong_state(unit, Move.RELEASE)
-    return release(unit, None, Cause.OPERATOR)
-
-
-def reprioritise(unit: Unit, priority: int) -> Event | Refused:
-    """Give a PENDING unit another place in the order."""
-    if target(unit.state, Move.REPRIORITISE) is None:
-        return wrong_state(unit, Move.REPRIORITISE)
-    unit.priority = priority
-    return _move(unit, Move.REPRIORITISE, cause=Cause.OPERATOR)
+# --- plan files and dependencies -------------------------------------------------------------------------------------
 
 
 def revise(unit: Unit, priority: int, seq: int, policy: Policy) -> Event:
     """A changed plan file gives a PENDING unit other contents."""
     unit.priority, unit.seq, unit.policy = priority, seq, policy
-    return _move(unit, Move.REVISE, cause=Cause.OPERATOR)
+    return move_to(unit, Move.REVISE, cause=Cause.OPERATOR)
 
 
 def satisfy_dependencies(unit: Unit, closed: int) -> bool:
@@ -311,42 +311,3 @@ def rewire(unit: Unit, waiting_on: int) -> None:
     unit.waiting_on = waiting_on
     move = Move.BLOCK if waiting_on else Move.UNBLOCK
     unit.state = target(unit.state, move) or unit.state
-
-
-def steer(unit: Unit, move: Move, *, force: bool, priority: int | None) -> Event | Refused:
-    """An operator's verb on one unit, but for a reset, which may touch others too."""
-    match move:
-        case Move.START:
-            return start(unit)
-        case Move.SKIP:
-            return skip(unit, force=force)
-        case Move.CANCEL:
-            return cancel(unit)
-        case Move.RETRY:
-            return retry(unit)
-        case Move.RELEASE:
-            return take_back(unit)
-        case Move.REPRIORITISE:
-            assert priority is not None, "reprioritise needs a priority"
-            return reprioritise(unit, priority)
-        case _:
-            raise ValueError(f"{move} is no operator's verb")
-
-
-def wrong_state(unit: Unit, move: Move, hint: str | None = None) -> Refused:
-    """The refusal of an operator's verb that the unit's state does not allow."""
-    detail = f"task {unit.name!r} is {unit.state.value}: it cannot be {PAST[move]} now" + (
-        f" ({hint})" if hint else ""
-    )
-    return Refused("wrong_state", detail, unit.name)
-
-
-PAST: Final[dict[Move, str]] = {
-    Move.START: "started",
-    Move.SKIP: "skipped",
-    Move.CANCEL: "cancelled",
-    Move.RETRY: "retried",
-    Move.RESET: "reset",
-    Move.RELEASE: "released",
-    Move.REPRIORITISE: "reprioritised",
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hiringhall.domain import work
+from hiringhall.domain import steering
 from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.work import Event, Unit
@@ -18,7 +18,7 @@ def steer(hall: Hall, ask: Steer) -> TaskView | Refused:
     unit, before, holder = task.unit, task.unit.state, task.unit.holder
     if ask.move is Move.RESET:
         return _reset(hall, unit, cascade=ask.cascade) or task.view
-    event = work.steer(unit, ask.move, force=ask.force, priority=ask.priority)
+    event = steering.steer(unit, ask.move, force=ask.force, priority=ask.priority)
     if isinstance(event, Refused):
         return event
     hall.note(event)
@@ -32,7 +32,7 @@ def steer(hall: Hall, ask: Steer) -> TaskView | Refused:
 def _reset(hall: Hall, unit: Unit, *, cascade: bool) -> Refused | None:
     """Make a finished unit pending again. Its pending dependents wait again; held or finished ones need `cascade`."""
     if unit.state not in FINAL:
-        refused = work.reset(unit)
+        refused = steering.reset(unit)
         assert isinstance(refused, Refused)
         return refused
     affected = [unit]
@@ -45,7 +45,7 @@ def _reset(hall: Hall, unit: Unit, *, cascade: bool) -> Refused | None:
     satisfied = {each.id for each in affected if each.state in SATISFIED}
     for each in affected:
         holder = each.holder
-        event = work.take_back(each) if each.state is State.HELD else work.reset(each)
+        event = steering.take_back(each) if each.state is State.HELD else steering.reset(each)
         assert isinstance(event, Event)
         hall.note(event)
         hall.tell_to_stop(each, holder)
@@ -62,7 +62,7 @@ def retry_plan(hall: Hall, ask: RetryPlan) -> int | None:
         return None
     failed = [task.unit for task in plan.tasks.values() if task.unit.state is State.FAILED]
     for unit in failed:
-        event = work.retry(unit)
+        event = steering.retry(unit)
         assert isinstance(event, Event)
         hall.note(event)
         hall.ring_lane(unit)

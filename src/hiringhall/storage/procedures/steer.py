@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from hiringhall.domain import work
+from hiringhall.domain import steering, work
 from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import topic_of_worker
@@ -40,7 +40,7 @@ def _steer_one(context: Context, ask: Steer, unit: Unit) -> Generator[Step, list
             return refused
     else:
         before, holder = unit.counted_as, unit.holder
-        event = work.steer(unit, ask.move, force=ask.force, priority=ask.priority)
+        event = steering.steer(unit, ask.move, force=ask.force, priority=ask.priority)
         if isinstance(event, Refused):
             return event
         changes.note(before, unit, event)
@@ -66,7 +66,7 @@ def _reset(
     satisfied = sorted(each.id for each in affected if each.state in SATISFIED)
     for each in affected:
         before, holder = each.counted_as, each.holder
-        event = work.take_back(each) if each.state is State.HELD else work.reset(each)
+        event = steering.take_back(each) if each.state is State.HELD else steering.reset(each)
         if isinstance(event, Refused):
             return event
         changes.note(before, each, event)
@@ -80,7 +80,7 @@ def _reset(
 def _affected_by_reset(unit: Unit, *, cascade: bool) -> Generator[Step, list[Row], list[Unit] | Refused]:
     """The unit and, with `cascade`, all that is held or finished below it, in an order in which nothing comes twice."""
     if unit.state not in FINAL:
-        return work.wrong_state(unit, Move.RESET)
+        return steering.wrong_state(unit, Move.RESET)
     found = {unit.id: unit}
     affected = [unit]
     for each in affected:  # grows while it is walked
@@ -121,7 +121,7 @@ def retry_plan(context: Context, asks: Sequence[RetryPlan]) -> Procedure:
         changes = Changes()
         for unit in units.values():
             before = unit.counted_as
-            event = work.retry(unit)
+            event = steering.retry(unit)
             if isinstance(event, Event):
                 changes.note(before, unit, event)
         yield from write(context, changes)
