@@ -25,14 +25,14 @@ from hiringhall.probe.own import OwnPlaces, database_places, listens_on_loopback
         ("postgresql://u@one:5433,two/hall", [("one", 5433), ("two", 5432)]),
         ("postgresql://u@/hall?host=one&port=6000", [("one", 6000)]),
         ("postgresql:///hall?host=one,two&port=6000,6001", [("one", 6000), ("two", 6001)]),
-        ("postgresql://u@/hall?host=/var/run/sockets", []),
-        ("postgresql://%2Fvar%2Frun/hall", []),
+        ("postgresql://u@/hall?host=/var/run/sockets", [("localhost", 5432)]),
+        ("postgresql://%2Fvar%2Frun:5433/hall", [("localhost", 5433)]),
     ],
 )
 def test_the_places_of_a_database_are_read_from_its_url(
     url: str, places: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hosts and ports are those that the driver would connect to; local sockets are no addresses."""
+    """Hosts and ports are those that the driver would connect to; who has a local socket may listen here as well."""
     monkeypatch.delenv("PGPORT", raising=False)
     monkeypatch.delenv("PGHOST", raising=False)
     assert database_places(url) == places

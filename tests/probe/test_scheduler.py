@@ -32,7 +32,6 @@ def scheduler(store: Store) -> ProbeScheduler:
 async def test_a_committed_unit_wakes_a_worker_at_its_port() -> None:
     """A ring that this process committed sends the documented packet to one worker, which drains, and all is well."""
     store, wakeups = Store(), LocalWakeups()
-    store.ready = [LANE]
     probes = scheduler(store)
     wakeups.after_commit(probes.rings_committed)
 
@@ -47,6 +46,7 @@ async def test_a_committed_unit_wakes_a_worker_at_its_port() -> None:
         )
         probes.registered("service:s/w", "s", "127.0.0.1", port.port, "127.0.0.1", False, [LANE])
         probes.announced(LANE, "r-1")
+        store.ready = [LANE]
         wakeups.ring_committed({topic_of(LANE): 1, topic_of("request r-1"): 1})
 
         async def drained() -> bool:

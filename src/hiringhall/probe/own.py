@@ -30,7 +30,7 @@ def _is_loopback(address: Address | Refusal) -> bool:
 
 
 def database_places(url: str) -> list[tuple[str, int]]:
-    """The hosts and ports that a database URL names, as its driver reads them. Paths of local sockets are left out."""
+    """The hosts and ports that a database URL names, as its driver reads them. A local socket is at this machine."""
     if not url:
         return []
     parts = urlsplit(url)
@@ -43,10 +43,8 @@ def database_places(url: str) -> list[tuple[str, int]]:
     places = []
     for number, place in enumerate(named):
         host, port = _split(unquote(place))
-        if host and not host.startswith("/"):
-            shared = ports[min(number, len(ports) - 1)] if ports else ""
-            port = port or shared
-            places.append((host, int(port) if port.isdecimal() else DATABASE_PORT))
+        port = port or (ports[min(number, len(ports) - 1)] if ports else "")
+        places.append((LOCALHOST if host.startswith("/") else host, int(port) if port.isdecimal() else DATABASE_PORT))
     return places
 
 

@@ -191,6 +191,8 @@ class Policy:
                     lane.want()
             elif complete and lane.rung_at < began:
                 lane.forget()
+            else:
+                lane.doubtful = False
             # Lanes in use are viewed together, before each of them needs a look of its own.
             if (lane.ready or now - lane.rung_at < VIEW_SECONDS) and now - lane.viewed_at > VIEW_SECONDS / 2:
                 self._to_view[topic] = None
@@ -321,6 +323,8 @@ class Policy:
         topic, request_id = record.lane, record.request_id
         lane = self._over(record)
         if lane is not None:
+            if not lane.ready:  # others may have taken it meanwhile
+                lane.doubtful = self._look_soon = True
             lane.want()
             if request_id is not None:
                 lane.requests.append(request_id)
@@ -348,14 +352,13 @@ class Policy:
 
     def _known(self, worker: LazyWorker, registered_at: float) -> WorkerRecord:
         """A new record of a worker, in place of what was known of it."""
-        before = self._records.workers.get(worker.key)
-        if before is not None:
-            self._given_up(before)
         kept = replace(worker, lanes=())
         record = WorkerRecord(kept, registered_at, self._judge(kept))
         if record.refused is not None:
             record.last = f"refused: {record.refused}"
-        self._records.add(record)
+        forgotten = self._records.add(record)
+        if forgotten is not None:
+            self._given_up(forgotten)
         return record
 
     def _left(self, record: WorkerRecord, topic: str) -> None:

@@ -106,12 +106,14 @@ class Records:
             self.lanes.move_to_end(topic)
         return topic, lane
 
-    def add(self, record: WorkerRecord) -> None:
-        """Remember a worker, in place of what was known of it."""
-        self.remove(record.worker.key)
+    def add(self, record: WorkerRecord) -> WorkerRecord | None:
+        """Remember a worker, in place of what was known of it. Returns who had to be forgotten for it."""
+        forgotten = self.remove(record.worker.key)
         if len(self.workers) >= self._workers_max:
-            self.remove(next((key for key, known in self.workers.items() if known.rests), next(iter(self.workers))))
+            oldest = next((key for key, known in self.workers.items() if known.rests), next(iter(self.workers)))
+            forgotten = self.remove(oldest)
         self.workers[record.worker.key] = record
+        return forgotten
 
     def serve(self, record: WorkerRecord, topic: str) -> None:
         """Note that a worker serves a lane."""
