@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -143,6 +145,10 @@ class Connection:
             Refusal: the server answered, but not with what was wanted.
             Unreachable: it did not answer.
         """
+        return self._decoded(self.answer(method, path, **how))
+
+    def answer(self, method: str, path: str, **how: Any) -> httpx.Response:
+        """The answer as it came; raises what `call` raises."""
         import httpx
 
         try:
@@ -150,8 +156,23 @@ class Connection:
         except httpx.TransportError as problem:
             raise self._unreachable(problem) from None
         if answer.is_success:
-            return self._decoded(answer)
+            return answer
         raise self._refusal(answer)
+
+    @contextlib.contextmanager
+    def stream(self, path: str, *, headers: dict[str, str], read_seconds: float) -> Iterator[Iterator[bytes]]:
+        """The pieces of an answer as they come; raises what `call` raises, also while they come."""
+        import httpx
+
+        timeout = httpx.Timeout(read_seconds, connect=CONNECT_SECONDS)
+        try:
+            with self._client.stream("GET", path, headers=headers, timeout=timeout) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    raise self._refusal(answer)
+                yield answer.iter_bytes()
+        except httpx.TransportError as problem:
+            raise self._unreachable(problem) from None
 
     def _decoded(self, answer: httpx.Response) -> Any:
         try:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from hiringhall import __version__
+from hiringhall.cli.call import call, cancel, follow_command
 from hiringhall.cli.explain import explain
 from hiringhall.cli.plan import app as plan_app
 from hiringhall.cli.serve import HELP as SERVE_HELP
@@ -28,6 +29,9 @@ app.command("serve", help=SERVE_HELP)(serve_command)
 app.add_typer(plan_app, name="plan")
 app.add_typer(work_app, name="work")
 app.add_typer(worker_app, name="worker")
+app.command("call")(call)
+app.command("follow")(follow_command)
+app.command("cancel")(cancel)
 app.command("explain")(explain)
 
 
