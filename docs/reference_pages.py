@@ -24,6 +24,10 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "The call has an outcome, so that it cannot be taken back.",
         "`outcome` is that outcome.",
     ),
+    "already_locked": (
+        "Another worker has locked this call.",
+        "Skip the message and go on with the next: the call is in good hands.",
+    ),
     "ambiguous_task_id": (
         "Several plans have a task of this id, and this worker was handed none of them under this version.",
         "Name `plan_id` in the request; on the command line say `PLAN/TASK`. The detail names the plans.",
@@ -31,6 +35,10 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     "forbidden": (
         "The token is known, but opens something else.",
         "Use the operator's token for `/admin`, the operator's or the metrics token for `/metrics`.",
+    ),
+    "gone": (
+        "The call was finished, cancelled, or its deadline has passed.",
+        "Skip the message, or drop the answer: nobody waits for it any more.",
     ),
     "idempotency_key_reused": (
         "The same `Idempotency-Key` came with another body before.",
@@ -82,7 +90,19 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "Nobody who could do the call is there: a broadcast, or a call that said `\"if_no_worker\": \"fail\"`.",
         "Start a worker, look at `requires`, or let the call wait in the queue.",
     ),
-    "not_found": ("There is no such path, plan, task or worker.", "The detail says where a list of them is."),
+    "not_eligible": (
+        "This worker may not lock the call: it has said goodbye, or does not fit what the call requires.",
+        "Skip the message. A worker that starts anew registers again.",
+    ),
+    "not_found": ("There is no such path, plan, task, call or worker.", "The detail says where a list of them is."),
+    "not_held": (
+        "The worker does not hold this call any more, or never did: its lease ended, and another worker has it.",
+        "Log it and drop the answer; that of the other worker counts. `hall explain` tells why it was taken back.",
+    ),
+    "not_registered": (
+        "No worker of this id is registered with the service.",
+        "Send `POST /worker/registration` first; a worker does so whenever its process starts.",
+    ),
     "payload_too_large": (
         "The body is larger than its route allows.",
         "1 MiB for workers and clients, 64 MiB for a plan file. Keep large inputs elsewhere and name them in the task.",
@@ -130,6 +150,10 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "worker_id_collision": ("The id made for the worker is taken, which is nearly impossible.", "Register again."),
     "worker_id_mismatch": ("`worker_id` in the body is not the one in the path.", "Send the same id in both."),
+    "worker_superseded": (
+        "Another process has registered under this worker's id since this one logged in.",
+        "End this process. Give each process an id of its own, or let only one of them run.",
+    ),
     "wrong_state": (
         "The state of the task does not allow what the operator wants.",
         "The detail names the state; see the [lifecycle](lifecycle.md). Some verbs take `?force` or `?cascade`.",

@@ -30,7 +30,12 @@ def test_holding_there_and_back(plan: str, task: str, version: int) -> None:
     assert path.count("/") == 1
     assert path.isascii()
     assert not set(path) & set("@, ;")
-    assert parse_holding(f" {path}@{version} ,nonsense, x@1, a/b@-1,a/b@") == {(plan, task, version)}
+    assert parse_holding(f" {path}@{version} ,non/sense, x@1, a/b@-1,a/b@") == {(plan, task, version)}
+
+
+def test_held_calls() -> None:
+    """A call is named by its request id alone."""
+    assert parse_holding("r-1, p/T@2 ,r%20-2.1,") == {("", "r-1", 0), ("p", "T", 2), ("", "r -2.1", 0)}
 
 
 def test_nothing_is_held() -> None:

@@ -60,8 +60,14 @@ def unit_path(plan: str, task: str) -> str:
     return f"{quote(plan, safe='')}/{quote(task, safe='')}"
 
 
+def call_name(request_id: str) -> tuple[str, str, int]:
+    """A call as a worker names it among what it holds, beside the plan, task and version of tasks."""
+    return ("", request_id, 0)
+
+
 def parse_holding(header: str) -> frozenset[tuple[str, str, int]]:
-    """The units named by a `Hall-Holding` header: (plan, task, version). Entries of any other form are left out.
+    """The units named by a `Hall-Holding` header: (plan, task, version), for a call ("", request id, 0). Entries of any
+    other form are left out.
 
     "request ids or PLAN/TASK@version, PLAN and TASK percent-encoded each by itself and then joined; comma-separated,
     may be empty"
@@ -72,4 +78,6 @@ def parse_holding(header: str) -> frozenset[tuple[str, str, int]]:
         plan, slash, task = path.partition("/")
         if at and slash and version.isdigit():
             found.add((unquote(plan), unquote(task), int(version)))
+        elif version and not at and "/" not in version:
+            found.add(call_name(unquote(version)))
     return frozenset(found)

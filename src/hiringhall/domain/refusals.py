@@ -10,8 +10,10 @@ from typing import Any, Final
 
 CODES: Final[dict[str, int]] = {
     "already_finished": 409,
+    "already_locked": 409,
     "ambiguous_task_id": 409,
     "forbidden": 403,
+    "gone": 410,
     "idempotency_key_reused": 422,
     "in_use": 409,
     "internal_error": 500,
@@ -26,7 +28,10 @@ CODES: Final[dict[str, int]] = {
     "missing_or_invalid_bearer": 401,
     "missing_or_invalid_bootstrap": 401,
     "no_worker": 503,
+    "not_eligible": 409,
     "not_found": 404,
+    "not_held": 409,
+    "not_registered": 409,
     "payload_too_large": 413,
     "plan_conflict": 409,
     "queue_full": 429,
@@ -41,6 +46,7 @@ CODES: Final[dict[str, int]] = {
     "worker_forbidden": 403,
     "worker_id_collision": 500,
     "worker_id_mismatch": 400,
+    "worker_superseded": 409,
     "wrong_state": 409,
 }
 

@@ -13,11 +13,13 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from hiringhall.ports.asks import Apply, Ask, Take
+from hiringhall.ports.calls import AddFeedback, Drain, Respond, Submit
 from hiringhall.ports.store import Committed, Overloaded, Store
 from hiringhall.ports.wakeups import Wakeups
 
 BATCH_ASKS_MAX: Final = 256
 BATCH_BYTES_MAX: Final = 1024 * 1024
+DRAINED_USUALLY: Final = 8
 LONG_REASON_CHARACTERS: Final = 256
 
 Done: TypeAlias = Callable[[Any], None]
@@ -170,6 +172,10 @@ class _Channel:
                 if ask.key is None:  # type: ignore[union-attr]
                     batch.append(entry)
                     continue
+            elif kind is Drain:  # which mostly get far less than their limit
+                units_wanted += min(ask.limit, DRAINED_USUALLY)  # type: ignore[union-attr]
+                batch.append(entry)
+                continue
             if kind is Apply and batch:
                 queue.appendleft(entry)
                 break
@@ -186,7 +192,14 @@ class _Channel:
 
 def _size_of(ask: Ask) -> int:
     """Roughly how many bytes the ask adds to its batch; small ones count for nothing."""
-    if type(ask) is Apply:
+    kind = type(ask)
+    if kind is Apply:
         return BATCH_BYTES_MAX
+    if kind is Respond:
+        return len(ask.result or b"") + 4 * len(ask.error_text or "")  # type: ignore[union-attr]
+    if kind is Submit:
+        return len(ask.params)  # type: ignore[union-attr]
+    if kind is AddFeedback:
+        return sum(len(item.fc) for item in ask.items)  # type: ignore[union-attr]
     reason = getattr(ask, "reason", None)
     return 4 * len(reason) if reason is not None and len(reason) > LONG_REASON_CHARACTERS else 0

@@ -9,6 +9,7 @@ from typing import Any, Final
 from hiringhall.domain.lease import Cause
 from hiringhall.operations.coalescer import Coalescer
 from hiringhall.ports.asks import Return, TaskView
+from hiringhall.ports.calls import Message
 from hiringhall.ports.store import StoreUnavailable
 
 REPEAT_WAIT_SECONDS: Final = 10.0
@@ -28,12 +29,13 @@ class HandBack:
         self.returned = 0
         """How many hand-overs were given back."""
 
-    def lost(self, tasks: Iterable[TaskView], worker: str, *, repeatable: bool) -> None:
+    def lost(self, handed: Iterable[TaskView | Message], worker: str, *, repeatable: bool) -> None:
         """The answer that handed these over certainly did not arrive."""
-        for task in tasks:
-            ask = Return(task.work, task.version, worker, Cause.CONNECTION_LOST, task.delivery)
+        for unit in handed:
+            delivery = unit.delivery if isinstance(unit, TaskView) else 1
+            ask = Return(unit.work, unit.version, worker, Cause.CONNECTION_LOST, delivery)
             if repeatable:
-                name = (task.work, task.version)
+                name = (unit.work, unit.version)
                 self._forget(name)  # the answer to a repetition may be lost too
                 handle = self._loop.call_later(REPEAT_WAIT_SECONDS, self._waited, name)
                 self._waiting[name] = (ask, handle)

@@ -12,9 +12,11 @@ from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
 from hiringhall.domain.lease import Terms
-from hiringhall.domain.topics import EVERYTHING, topic_of_worker
+from hiringhall.domain.names import service_of
+from hiringhall.domain.topics import EVERYTHING, topic_of_service, topic_of_worker
 from hiringhall.operations.coalescer import Coalescer
 from hiringhall.ports.asks import MarkSeen, Sign
+from hiringhall.ports.calls import ServiceWorkerView
 from hiringhall.ports.questions import FindWorkers, WorkerView
 from hiringhall.ports.store import Store, StoreUnavailable
 from hiringhall.ports.wakeups import Wakeups
@@ -29,6 +31,8 @@ KNOWN_MAX: Final = 100_000
 STRANGERS_MAX: Final = 10_000
 UNUSED_SECONDS: Final = 600.0
 NEVER: Final = float("-inf")
+LEAVING: Final = b" leaving"
+"""At the end of the word of a worker that said goodbye."""
 
 
 class Parked(Protocol):
@@ -37,13 +41,16 @@ class Parked(Protocol):
     def told(self) -> None:
         """Something about the worker changed."""
 
+    def look_again(self) -> None:
+        """The worker may be given more than before."""
+
 
 class Known:
     """A worker as this process knows it. Times are seconds of the event loop's clock."""
 
     __slots__ = (
         "beat_at", "clean_until", "directive", "hash", "holding_at", "key", "offline", "open", "parked", "quiet",
-        "read_at", "reading", "registered", "seen_at", "signed", "topic", "word",
+        "read_at", "reading", "registered", "seen_at", "service", "signed", "topic", "word",
     )  # fmt: skip
 
     def __init__(self, key: str) -> None:
@@ -54,10 +61,12 @@ class Known:
         self.quiet = False
         """Whether it is given nothing, since it is quiet or to end."""
         self.offline = False
+        self.service: ServiceWorkerView | None = None
+        """What a service worker registered."""
         self.directive = b""
         """The value of its directive header; empty if there is nothing to say."""
         self.word = b""
-        """What ends its parked calls when it changes."""
+        """What ends its parked calls when it changes: the directive, and whether it said goodbye."""
         self.read_at = NEVER
         self.reading = False
         self.seen_at = NEVER
@@ -82,6 +91,10 @@ class Known:
         self.quiet = view is not None and (view.quiet or view.terminate)
         self.offline = view is not None and view.offline
         self.directive = self.word = directive_of(view) if view is not None else b""
+        self.service = view.service if view is not None else None
+        if self.service is not None and self.service.leaving:
+            self.quiet = True
+            self.word += LEAVING
 
 
 Found: TypeAlias = Callable[[Known | Exception | None], None]
@@ -112,6 +125,8 @@ class Presence:
         self._by_key: dict[str, Known] = {}
         self._by_hash: dict[bytes, Known] = {}
         self._by_topic: dict[str, Known] = {}
+        self._by_service: dict[str, dict[Known, None]] = {}
+        """By the topic of a service, its workers: what they may be given changes with it."""
         self._strangers: dict[bytes, float] = {}
         self._unsigned: list[Known] = []
         self._parked: dict[Known, None] = {}
@@ -167,14 +182,15 @@ class Presence:
 
     def _rung(self, topic: str) -> None:
         if topic == EVERYTHING:
-            for known in self._by_key.values():
-                known.read_at = NEVER
-            rung = list(self._parked)
+            stale, rung = list(self._by_key.values()), list(self._parked)
         elif (found := self._by_topic.get(topic)) is not None:
-            found.read_at = NEVER
-            rung = [found]
+            stale = rung = [found]
+        elif (served := self._by_service.get(topic)) is not None:
+            stale = rung = list(served)
         else:
             return
+        for known in stale:
+            known.read_at = NEVER
         for known in rung:
             for call in known.parked:
                 call.told()
@@ -244,6 +260,8 @@ class Presence:
             self._make_room(asked_at)
             known = self._by_key[key] = Known(key)
             self._by_topic[known.topic] = known
+            if (topic := _topic_of_its_service(key)) is not None:
+                self._by_service.setdefault(topic, {})[known] = None
         known.reading = False
         known.renew(view, asked_at)
         if known.hash is not None and (view is None or view.token_hash != known.hash):
@@ -258,8 +276,16 @@ class Presence:
             if known.signed and not known.parked and now - max(known.seen_at, known.read_at) > UNUSED_SECONDS:
                 del self._by_key[known.key]
                 self._by_topic.pop(known.topic, None)
+                self._leave_service(known)
                 if known.hash is not None:
                     self._by_hash.pop(known.hash, None)
+
+    def _leave_service(self, known: Known) -> None:
+        topic = _topic_of_its_service(known.key)
+        if topic is not None and (served := self._by_service.get(topic)) is not None:
+            served.pop(known, None)
+            if not served:
+                del self._by_service[topic]
 
     def _tell(self, waiting: Iterable[Found], result: Known | Exception | None) -> None:
         for found in waiting:
@@ -350,6 +376,11 @@ class Presence:
         await self._coalescer.idle()
         if self._timer is not None:
             self._timer.cancel()
+
+
+def _topic_of_its_service(key: str) -> str | None:
+    service = service_of(key)
+    return None if service is None else topic_of_service(service)
 
 
 def _sign(known: Known, now: float) -> Sign:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Final
 
+from hiringhall.domain.call import parts_of_lane
+from hiringhall.domain.topics import topic_of_service
 from hiringhall.operations.hall import Hall
 from hiringhall.ports.questions import ReadyLanes
 from hiringhall.ports.store import StoreUnavailable
@@ -58,4 +61,11 @@ class Recheck:
                 hall.loop.call_exception_handler({"message": "the re-check failed", "exception": bug})
             else:
                 hall.wakeups.found_ready(ready)
+                self._tell_of_new_lanes(set(ready).difference(keys))
         await hall.followers.recheck()
+
+    def _tell_of_new_lanes(self, keys: Iterable[str]) -> None:
+        """Lanes in which nobody waits may be so new that the workers who fit them have not heard of them."""
+        services = {parts[0] for parts in map(parts_of_lane, keys) if parts is not None}
+        for service in services:
+            self._hall.wakeups.ring(topic_of_service(service))

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import TaskView
+from hiringhall.ports.calls import ServiceWorkerView
 from hiringhall.ports.identity import IdentityQuery
 
 
@@ -27,6 +28,7 @@ class WorkerView:
     cancels: tuple[str, ...] = ()  # PLAN/TASK that it has to stop
     holds: int | None = None  # how many units; None: not asked for
     token_hash: bytes | None = None
+    service: ServiceWorkerView | None = None  # told to FindWorkers
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 from urllib.parse import unquote_to_bytes
+
+import msgspec
 
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
 from hiringhall.ports.store import StoreUnavailable
 from hiringhall.wire.envelope import RETRY_AFTER, excuse, refusal
 from hiringhall.wire.exchange import Exchange, Reply
-from hiringhall.wire.json_bodies import complaint_about_id
+from hiringhall.wire.json_bodies import complaint_about_id, decode
 
+Body = TypeVar("Body")
 FixedHeaders = tuple[tuple[bytes, bytes], ...]
 NO_HEADERS: Final[FixedHeaders] = ()
 
@@ -76,6 +80,12 @@ def refused_parts(headers: dict[bytes, bytes]) -> Refused | None:
     return None
 
 
+def decoded(decoder: Callable[[bytes], Body], headers: dict[bytes, bytes], body: bytes) -> Body | Refused:
+    """A JSON body as the decoder has it, or why not."""
+    complaint = refused_parts(headers)
+    return decode(decoder, body) if complaint is None else complaint
+
+
 def part(raw: bytes, field: str) -> str | Refused:
     """One part of a raw path, decoded once."""
     try:
@@ -83,3 +93,8 @@ def part(raw: bytes, field: str) -> str | Refused:
     except UnicodeDecodeError:
         return Refused("malformed_request", f"{field} in the path is not percent-encoded UTF-8")
     return complaint_about_id(field, text) or text
+
+
+def json_of(value: object) -> bytes:
+    """A value as JSON."""
+    return msgspec.json.encode(value)

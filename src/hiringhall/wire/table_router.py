@@ -5,7 +5,7 @@ Raw paths are split first, and each part is decoded once, so that an id may cont
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from hiringhall.domain.refusals import Refused
@@ -26,12 +26,13 @@ def _envelope(refused: Refused, headers: FixedHeaders) -> Reply:
 class TableRouter:
     """`match` is called once per request. `closed`: paths that are none of the table's are refused here.
 
-    `envelope`: a refusal as it is sent.
+    `envelope`: a refusal as it is sent. `without_head`: paths whose GET changes something, which a HEAD must not.
     """
 
     def __init__(
-        self, *tables: Table, closed: bool = False, envelope: Callable[[Refused, FixedHeaders], Reply] = _envelope
-    ) -> None:
+        self, *tables: Table, closed: bool = False, envelope: Callable[[Refused, FixedHeaders], Reply] = _envelope,
+        without_head: Collection[str] = (),
+    ) -> None:  # fmt: skip
         self._closed = closed
         self._envelope = envelope
         self._whole: dict[bytes, dict[bytes, Route]] = {}
@@ -41,7 +42,7 @@ class TableRouter:
         self._nothing = self._route(self._not_found)
         for table in tables:
             for path, calls in table.items():
-                self._add(path.encode(), calls)
+                self._add(path.encode(), calls, head=path not in without_head)
 
     def mount_below(self, prefix: bytes, router: Router) -> None:
         """Leave the paths below `prefix` to another router."""
@@ -66,9 +67,9 @@ class TableRouter:
         route = methods.get(method)
         return methods[b"*"] if route is None else route
 
-    def _add(self, path: bytes, calls: Mapping[bytes, Callable[[Exchange], HotCall]]) -> None:
+    def _add(self, path: bytes, calls: Mapping[bytes, Callable[[Exchange], HotCall]], *, head: bool) -> None:
         methods = {method: self._route(_handler(call)) for method, call in calls.items()}
-        if b"GET" in methods:
+        if head and b"GET" in methods:
             methods[b"HEAD"] = methods[b"GET"]
         methods[b"*"] = self._route(self._wrong_method(b", ".join(sorted(methods))))
         parts = path.split(b"/")

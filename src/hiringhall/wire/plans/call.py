@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-import msgspec
-
 from hiringhall.domain.names import plan_worker
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.presence import Known
 from hiringhall.wire.exchange import Exchange, Reply
-from hiringhall.wire.hot_call import NO_HEADERS, FixedHeaders, HotCall, headers_of, refused_parts
-from hiringhall.wire.json_bodies import complaint_about_id, decode
+from hiringhall.wire.hot_call import NO_HEADERS, FixedHeaders, HotCall, decoded, headers_of
+from hiringhall.wire.json_bodies import complaint_about_id
 from hiringhall.wire.plans.codec import Codec, Headers
 
 CHALLENGE: Final[Headers] = ((b"www-authenticate", b'Bearer realm="whilly"'),)
@@ -145,13 +143,3 @@ class WorkerCall(Call):
     def identified(self) -> None:
         """It is known who calls; `known` is None if no such worker was ever registered."""
         raise NotImplementedError
-
-
-def decoded(decoder: Any, headers: dict[bytes, bytes], body: bytes) -> Any:
-    """The body as a struct, or why not."""
-    return refused_parts(headers) or decode(decoder, body)
-
-
-def json_of(value: Any) -> bytes:
-    """A value as JSON."""
-    return msgspec.json.encode(value)

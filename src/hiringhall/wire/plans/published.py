@@ -15,8 +15,8 @@ from hiringhall.domain.refusals import Refused
 from hiringhall.operations.presence import Known
 from hiringhall.ports.asks import TaskView
 from hiringhall.ports.questions import FindPlan, FindTasks, HistoryLine, ListTasks, PlanView, ReadHistory, TaskRow
-from hiringhall.wire.hot_call import part
-from hiringhall.wire.plans.call import Call, WorkerCall, json_of
+from hiringhall.wire.hot_call import json_of, part
+from hiringhall.wire.plans.call import Call, WorkerCall
 from hiringhall.wire.plans.codec import plan_in_brief, plan_in_full
 
 PAGE: Final = 1_000

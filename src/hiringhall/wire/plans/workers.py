@@ -10,10 +10,10 @@ from hiringhall.operations.heartbeat import heartbeat
 from hiringhall.operations.holding import holding
 from hiringhall.operations.register import Admitted, admit
 from hiringhall.wire.exchange import Exchange
-from hiringhall.wire.hot_call import part
+from hiringhall.wire.hot_call import decoded, json_of, part
 from hiringhall.wire.json_bodies import invalid
 from hiringhall.wire.plans.bodies import HeartbeatBody, heartbeat_decoder, register_decoder
-from hiringhall.wire.plans.call import CHALLENGE, Call, Mount, WorkerCall, decoded, json_of
+from hiringhall.wire.plans.call import CHALLENGE, Call, Mount, WorkerCall
 
 OK: Final = b'{"ok":true}'
 NOT_OK: Final = b'{"ok":false}'
