@@ -29,6 +29,7 @@ from hiringhall.wire.exchange import Router
 from hiringhall.wire.login.routes import login_router
 from hiringhall.wire.operators.application import operators_application
 from hiringhall.wire.plans.routes import published_router, root_router
+from hiringhall.wire.services.routes import services_router
 
 if TYPE_CHECKING:
     from hiringhall.wakeups.postgres import RingListener
@@ -46,7 +47,7 @@ class Server:
     def __init__(self, hall: Hall, folder: Folder, made: dict[str, str], listener: RingListener | None) -> None:
         self.hall = hall
         self.folder = folder
-        self.router: Router = Chain(root_router(hall), login_router(hall), clients_router(hall))
+        self.router: Router = Chain(root_router(hall), services_router(hall), login_router(hall), clients_router(hall))
         self.whilly_router: Router = published_router(hall)
         self.asgi_app = FeedbackApplication(hall, operators_application(hall))
         self.made_tokens = bool(made)
