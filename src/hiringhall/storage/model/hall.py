@@ -14,6 +14,8 @@ from hiringhall.domain.topics import topic_of, topic_of_worker
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import TaskView
 from hiringhall.ports.questions import HistoryLine
+from hiringhall.storage.model import endings
+from hiringhall.storage.model.call_book import Call, CallBook
 from hiringhall.storage.model.identity import Gate
 
 
@@ -101,6 +103,7 @@ class Hall:
     directives: dict[tuple[str, str], int] = field(default_factory=dict)  # (worker, PLAN/TASK) -> since when
     rings: Counter[str] = field(default_factory=Counter)
     gate: Gate = field(default_factory=Gate)
+    book: CallBook = field(default_factory=CallBook)
 
     def find(self, plan: str, task_id: str) -> Task | None:
         """A task by name."""
@@ -109,7 +112,11 @@ class Hall:
 
     def units(self) -> Iterator[Unit]:
         """All units in ascending order of their ids."""
-        return (self.tasks[id_].unit for id_ in sorted(self.tasks))
+        return (self.entry(id_).unit for id_ in sorted((*self.tasks, *self.book.calls)))
+
+    def entry(self, work_id: int) -> Task | Call:
+        """A task or call by the number of its unit."""
+        return self.tasks.get(work_id) or self.book.calls[work_id]
 
     def held_by(self, worker: str) -> list[Unit]:
         """What the worker holds."""
@@ -124,6 +131,15 @@ class Hall:
         if unit.state is State.READY:
             self.rings[topic_of(unit.lane_key)] += 1
 
+    def pause_lanes(self, service: str, *, paused: bool) -> None:
+        """Stop or go on handing out what is in the lanes of a service; whoever waits there is woken when it goes on."""
+        for lane in self.book.lanes.values():
+            if lane.service == service:
+                lane.paused = paused
+        for call in self.book.calls.values():
+            if call.service == service and not paused:
+                self.ring_lane(call.unit)
+
     def ring_worker(self, worker: str) -> None:
         """Ring for a worker that has to be told something."""
         self.rings[topic_of_worker(worker)] += 1
@@ -135,15 +151,19 @@ class Hall:
     def record(self, event: Event) -> Unit:
         """Append what was decided to the unit's history."""
         self.noted += 1
-        task = self.tasks[event.work]
+        entry = self.entry(event.work)
         cause = None if event.cause is None else event.cause.value
         move, state = event.move.value, event.state.value
-        task.history.append(HistoryLine(self.now, event.version, move, state, event.worker, cause, event.reason))
-        return task.unit
+        entry.history.append(HistoryLine(self.now, event.version, move, state, event.worker, cause, event.reason))
+        if isinstance(entry, Call):
+            endings.conclude(self, entry, event)
+        return entry.unit
 
     def follow(self, unit: Unit) -> None:
         """Carry out what follows from the state of a unit that moved: close its edges, or skip what waits for it."""
-        if unit.state in SATISFIED:
+        if unit.id in self.book.calls:
+            endings.follow(self, self.book.calls[unit.id])
+        elif unit.state in SATISFIED:
             self.close_edges(unit.id)
         elif unit.failed_for_good and unit.policy.on_failure == "skip":
             self.skip_descendants(unit)

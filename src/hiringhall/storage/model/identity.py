@@ -144,6 +144,7 @@ def pause_service(hall: Hall, ask: port.PauseService) -> bool:
     if service is None:
         return False
     service.paused = ask.paused
+    hall.pause_lanes(ask.service, paused=ask.paused)
     hall.rings[topic_of_service(ask.service)] += 1
     return True
 

@@ -24,7 +24,7 @@ from hiringhall.ports.questions import (
     TaskRow,
     WorkerView,
 )
-from hiringhall.storage.model import identity
+from hiringhall.storage.model import call_queries, identity
 from hiringhall.storage.model.hall import Hall, Plan, Task
 from hiringhall.storage.model.taking import open_lanes
 
@@ -55,12 +55,15 @@ def answer(hall: Hall, query: Query) -> Any:
             return _history(hall, query.work)
         case Alive():
             return True
+        case _ if type(query) in call_queries.ANSWERS:
+            return call_queries.ANSWERS[type(query)](hall, query)
         case _:
             return identity.answer(hall, query)
 
 
 def _history(hall: Hall, work: int) -> list[HistoryLine]:
-    return list(hall.tasks[work].history) if work in hall.tasks else []
+    known = work in hall.tasks or work in hall.book.calls
+    return list(hall.entry(work).history) if known else []
 
 
 def _find_workers(hall: Hall, query: FindWorkers) -> list[WorkerView]:
@@ -91,11 +94,12 @@ def _worker_view(hall: Hall, key: str, holds: int | None = None) -> WorkerView:
 
 
 def _ready_lanes(hall: Hall, query: ReadyLanes) -> list[str]:
-    return [
+    plans = [
         plan_lane(plan.id)
         for plan in open_lanes(hall, query.keys)
         if any(task.unit.state is State.READY for task in plan.tasks.values())
     ]
+    return plans + call_queries.ready_lanes(hall, query.keys)
 
 
 def _plan_view(plan: Plan) -> PlanView:
@@ -117,9 +121,7 @@ def _find_tasks(hall: Hall, query: FindTasks) -> list[TaskRow]:
     if query.work is not None:
         return [_row(hall, task) for task in found if task.unit.id == query.work]
     return [
-        _row(hall, task)
-        for task in found
-        if task.unit.name == query.task_id and query.plan in (None, task.unit.plan)
+        _row(hall, task) for task in found if task.unit.name == query.task_id and query.plan in (None, task.unit.plan)
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
+from hiringhall.domain.names import call_name
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.work import Conflict, Unit
@@ -74,7 +75,7 @@ def _replay(task: Task, ask: Settle) -> TaskView | Refused | None:
 
 def give_back(hall: Hall, ask: Return) -> bool:
     """Give back a hand-over whose answer did not arrive, if it still stands."""
-    task = hall.tasks.get(ask.work)
+    task = hall.tasks.get(ask.work) or hall.book.calls.get(ask.work)
     if task is None or not work.may_settle(task.unit, ask.worker, ask.version, any_holder=False):
         return False
     hand_over = hall.hand_overs[ask.worker, task.unit.name, task.unit.handed_version]
@@ -89,6 +90,8 @@ def reconcile(hall: Hall, ask: Reconcile) -> int:
     count = 0
     for unit in hall.held_by(ask.worker):
         names = {(unit.plan, unit.name, version) for version in (unit.handed_version, unit.version)}
+        if not unit.plan:
+            names = {call_name(unit.name)}
         assert unit.handed_at is not None
         old = unit.handed_at <= hall.now - ask.arrived_ms_ago - hall.terms.answer_lost_after_ms
         if old and not names & ask.named:

@@ -30,11 +30,49 @@ from hiringhall.ports.asks import (
     Take,
     Unblock,
 )
+from hiringhall.ports.calls import (
+    AddFeedback,
+    Drain,
+    ForgetCalls,
+    Goodbye,
+    Lock,
+    RegisterServiceWorker,
+    Respond,
+    Submit,
+    SweepDeadlines,
+    Withdraw,
+)
 from hiringhall.ports.questions import Query
 from hiringhall.ports.store import Committed
-from hiringhall.storage.model import identity, plans, queries, settling, steering, sweeps, taking, workers
+from hiringhall.storage.model import (
+    call_sweeps,
+    draining,
+    identity,
+    plans,
+    queries,
+    responding,
+    service_workers,
+    settling,
+    steering,
+    submitting,
+    sweeps,
+    taking,
+    workers,
+)
 from hiringhall.storage.model.hall import Hall
 from hiringhall.storage.model.picture import picture
+
+_CALLS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
+    RegisterServiceWorker: service_workers.register,
+    Goodbye: service_workers.goodbye,
+    Submit: submitting.submit,
+    Withdraw: submitting.withdraw,
+    Lock: draining.lock,
+    Respond: responding.respond,
+    AddFeedback: responding.add_feedback,
+    SweepDeadlines: call_sweeps.sweep_deadlines,
+    ForgetCalls: call_sweeps.forget_calls,
+}
 
 _VERBS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
     Beat: sweeps.beat,
@@ -56,11 +94,13 @@ _VERBS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
     FoldTallies: sweeps.fold_tallies,
     Forget: sweeps.forget,
     **identity.VERBS,
+    **_CALLS,
 }
 
 _TOGETHER: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
     Settle: settling.settle_all,
     Take: taking.take_all,
+    Drain: draining.drain_all,
 }
 
 

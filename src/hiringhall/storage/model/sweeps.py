@@ -17,6 +17,7 @@ from hiringhall.ports.asks import (
     Swept,
     Unblock,
 )
+from hiringhall.storage.model import service_workers
 from hiringhall.storage.model.hall import Hall
 from hiringhall.storage.model.plans import remove
 
@@ -43,9 +44,13 @@ def sweep_silent(hall: Hall, ask: SweepSilent) -> Swept:
     silent = {key for key in online if may_be_silent(hall.workers[key].pulse, hall.now, hall.terms)}
     units = [unit for unit in hall.units() if unit.holder in silent or (ask.orphans and unit.holder not in online)]
     swept = _take_back(hall, units)
-    for worker in hall.workers.values():
-        worker.offline = worker.offline or is_offline(worker.pulse, _heard_since(hall), hall.now, hall.terms)
-    return swept
+    noted = hall.noted
+    for key in sorted(online):
+        if is_offline(hall.workers[key].pulse, _heard_since(hall), hall.now, hall.terms):
+            hall.workers[key].offline = True
+            service_workers.drop_offers(hall, key)
+            service_workers.lose_children(hall, key)
+    return Swept(swept.changed + hall.noted - noted)
 
 
 def sweep_run_limit(hall: Hall, _ask: SweepRunLimit) -> Swept:
@@ -93,7 +98,7 @@ def sweep_retries(hall: Hall, ask: SweepRetries) -> Swept:
 def unblock(hall: Hall, ask: Unblock) -> Swept:
     """Close edges whose dependency is satisfied."""
     closed = 0
-    for unit in list(hall.units()):
+    for unit in [task.unit for task in hall.tasks.values()]:
         plan = hall.plans[unit.plan]
         lately = ask.applied_within_ms is None or plan.applied_at >= hall.now - ask.applied_within_ms
         if unit.state in SATISFIED and ask.plan in (None, plan.id) and lately:
@@ -123,6 +128,7 @@ def forget(hall: Hall, ask: Forget) -> Swept:
     for key, worker in list(hall.workers.items()):
         if worker.offline and key not in busy and worker.pulse.last_seen < hall.now - ask.keep_workers_ms:
             del hall.workers[key]
+            service_workers.remove(hall, key)
             changed += 1
     return Swept(changed)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hiringhall.domain.lease import Cause, Pulse, next_gaps
 from hiringhall.ports.asks import DirectWorker, MarkSeen, Register, RemoveWorker
+from hiringhall.storage.model import service_workers
 from hiringhall.storage.model.hall import Hall, Worker
 
 
@@ -49,6 +50,7 @@ def remove(hall: Hall, ask: RemoveWorker) -> bool:
     hall.ring_worker(ask.worker)
     for unit in hall.held_by(ask.worker):
         hall.take_back(unit, Cause.OPERATOR)
+    service_workers.remove(hall, ask.worker)
     for worker, target in list(hall.directives):
         if worker == ask.worker:
             del hall.directives[worker, target]
