@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hiringhall.domain.lease import Terms
+from tests.storage.call_desk import CallDesk
 from tests.storage.desk import Desk
 from tests.storage.subjects import KINDS, open_subject
 
@@ -18,3 +19,10 @@ async def desk(request: pytest.FixtureRequest) -> AsyncIterator[Desk]:
     """Runs the test on the oracle and on each database: a desk at which a store is asked one thing at a time."""
     async with open_subject(request.param, TERMS, request) as subject:
         yield Desk(subject, TERMS)
+
+
+@pytest.fixture(params=KINDS)
+async def calls(request: pytest.FixtureRequest) -> AsyncIterator[CallDesk]:
+    """The same, for service calls."""
+    async with open_subject(request.param, TERMS, request) as subject:
+        yield CallDesk(subject, TERMS)

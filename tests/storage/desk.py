@@ -48,18 +48,30 @@ class Desk:
     async def ask_all(self, *asks: Ask) -> list[Any]:
         """Ask for several things at once."""
         self.now += 1
-        before = self._picture or await self.subject.snapshot()
+        before = self._picture or await self.look()
         committed = await self.subject.store.commit(asks, now=self.now)
-        after = self._picture = await self.subject.snapshot()
-        check_books(after)
-        self.crossed |= crossed_edges(before, after)
+        after = self._picture = await self.look()
+        self.compare(before, after)
         self.rings = dict(committed.rings)
         for outcome in committed.outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
         if all(isinstance(outcome, Refused) for outcome in committed.outcomes):
-            assert after == before, "a refused ask changed something"
+            assert self.same(before, after), "a refused ask changed something"
         return committed.outcomes
+
+    def same(self, before: dict[str, Any], after: dict[str, Any]) -> bool:
+        """Whether nothing has changed that may not change by an ask that is refused."""
+        return after == before
+
+    async def look(self) -> dict[str, Any]:
+        """A picture of everything that matters here."""
+        return await self.subject.snapshot()
+
+    def compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Check the books, and which edges of the lifecycle were crossed."""
+        check_books(after)
+        self.crossed |= crossed_edges(before, after)
 
     async def read(self, query: Any) -> Any:
         """Ask a question."""

@@ -78,16 +78,20 @@ def _hand_over(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*row[3:6], None if row[6] is None else bytes(row[6]), row[7])
 
 
-def crossed_edges(before: dict[str, Any], after: dict[str, Any]) -> set[Edge]:
+def crossed_edges(
+    before: dict[str, Any], after: dict[str, Any], units: str = "tasks", histories: str = "histories"
+) -> set[Edge]:
     """Which edges of the lifecycle were crossed between two pictures of one store.
+
+    `units` and `histories` name the parts of the pictures that are looked at.
 
     Raises:
         AssertionError: some unit went a way that the table does not know, or its version did not rise with each move.
     """
     crossed: set[Edge] = set()
-    for name, now in after["tasks"].items():
-        was = before["tasks"].get(name)
-        old, new = before["histories"].get(name, []), after["histories"][name]
+    for name, now in after[units].items():
+        was = before[units].get(name)
+        old, new = before[histories].get(name, []), after[histories][name]
         if was is None or new[: len(old)] != old:
             continue  # made, or removed and made anew
         state = was["state"]

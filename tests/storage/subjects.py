@@ -15,8 +15,10 @@ import pytest
 from hiringhall.domain.lease import Terms
 from hiringhall.ports.store import Store
 from hiringhall.storage.model import ModelStore
+from hiringhall.storage.model.call_picture import call_picture
 from hiringhall.storage.postgres.store import PostgresStore
 from hiringhall.storage.sqlite.store import SqliteStore
+from tests.storage.call_snapshot import take_call_snapshot
 from tests.storage.snapshot import Rows, take_snapshot
 
 KINDS = ("model", "sqlite", "postgres")
@@ -36,6 +38,16 @@ class Subject:
             return self.store.snapshot()
         assert self.rows is not None
         return await take_snapshot(self.store, self.rows, histories=histories)
+
+    async def call_snapshot(self, *, histories: bool = True) -> dict[str, Any]:
+        """A picture of everything in the store, service calls included."""
+        pictures = [await self.snapshot(histories=histories)]
+        if isinstance(self.store, ModelStore):
+            pictures.append(call_picture(self.store.hall))
+        else:
+            assert self.rows is not None
+            pictures.append(await take_call_snapshot(self.store, self.rows, histories=histories))
+        return {part: content for picture in pictures for part, content in picture.items()}
 
 
 @asynccontextmanager

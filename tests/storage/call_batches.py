@@ -1,0 +1,272 @@
+"""Random batches about service calls, on few services, workers, sessions and calls, so that they collide."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hiringhall.domain.call import Answer, Capabilities, Dispatch, Requires
+from hiringhall.domain.lease import Cause
+from hiringhall.domain.lifecycle import State
+from hiringhall.domain.names import service_worker
+from hiringhall.ports.asks import DirectWorker, MarkSeen, Reconcile, RemoveWorker, Sign, SweepRetries
+from hiringhall.ports.calls import (
+    AddFeedback,
+    Drain,
+    Feedback,
+    ForgetCalls,
+    Goodbye,
+    Lock,
+    RegisterServiceWorker,
+    Respond,
+    Submit,
+    SweepDeadlines,
+    Withdraw,
+)
+from hiringhall.ports.identity import BeginSession, EndSessions, HashedSecret, PauseService, PutService
+from hiringhall.storage.model.call_book import Call
+from hiringhall.storage.model.hall import Hall
+from tests.storage.batches import Draft, ReturnByName, Writer
+
+SERVICES: Final = ("math", "text/ü %")
+NO_SERVICE: Final = "none"
+METHODS: Final = ("add", "mul", "ü \x00'")
+NAMES: Final = ("ann", "ben", "c/ü")
+CALLERS: Final = tuple((service, name) for service in SERVICES for name in NAMES)
+SERVICE_WORKERS: Final = tuple(service_worker(*caller) for caller in CALLERS)
+CLIENTS: Final = ("web", "cron")
+REQUIREMENTS: Final = (
+    Requires(),
+    Requires(platform="linux"),
+    Requires(executors=("python", "node"), tags=(("os", "linux"),)),
+    Requires(browser_runtime=True),
+)
+CAPABILITIES: Final = (
+    Capabilities(METHODS, "linux", ("node", "python"), True, True, (("os", "linux"),)),
+    Capabilities(METHODS, "windows", ("python",), tags=(("concurrency", "2"), ("os", "linux"))),
+    Capabilities(METHODS[:1], "linux"),
+    Capabilities((*METHODS, "rare"), browser_runtime=True),
+    Capabilities(()),
+)
+SPECIAL: Final = (None, "{}", '{"mul":{"dispatch":"race"}}', '{"add":{"run_limit_seconds":5,"dispatch":"broadcast"}}')
+PARAMS: Final = (b"null", b"[1e400]", b'"\\u0000"', b"{}" + b" " * 9_000)
+
+
+class CallWriter(Writer):
+    """Writes batches about calls, and now and then about plans."""
+
+    def __init__(self, seed: int, hall: Hall) -> None:
+        super().__init__(seed, hall)
+        self._made = 0
+        self._sids = 0
+        few = {verb: max(1, weight // 6) for verb, weight in self._verbs.items()}
+        self._verbs = few | {
+            self._put_service: 2,
+            self._pause_service: 1,
+            self._begin_session: 5,
+            self._end_sessions: 1,
+            self._register_worker: 8,
+            self._submit: 34,
+            self._drain: 34,
+            self._lock: 14,
+            self._respond: 36,
+            self._withdraw: 8,
+            self._add_feedback: 10,
+            self._goodbye: 2,
+            self._sweep_deadlines: 4,
+            self._forget_calls: 2,
+            self._mark_service_workers: 10,
+            self._direct_service_worker: 3,
+            self._remove_service_worker: 1,
+            self._return_call: 4,
+            self._reconcile_calls: 4,
+            self._retries: 4,
+        }
+        self._alone = (self._drain, self._respond, self._submit, self._lock, self._add_feedback)
+
+    def batch(self) -> tuple[list[Draft], int]:
+        """The next batch; now and then one of a single verb, as it comes in production."""
+        if self.chance.random() < 0.2:
+            verb = self.chance.choice(self._alone)
+            return self._distinct([verb] * self.chance.choice((2, 3, 6))), self._tick()
+        return super().batch()
+
+    # --- who and what ------------------------------------------------------------------------------------------------
+
+    def _caller(self) -> tuple[str, str]:
+        caller: tuple[str, str] = self.chance.choice(CALLERS)
+        return caller
+
+    def _session(self, worker: str, incarnation: int | None = None) -> str:
+        """Mostly a session of that worker that is good for it."""
+        service, name = CALLERS[SERVICE_WORKERS.index(worker)]
+        own = {
+            sid: login
+            for sid, login in self.hall.gate.logins.items()
+            if (login.service, login.subject) == (service, name)
+        }
+        known = self.hall.book.workers.get(worker)
+        good = [sid for sid, login in own.items() if known and login.incarnation in (None, known.incarnation)]
+        if good and self.chance.random() < 0.9:
+            return str(self.chance.choice(good))
+        return str(self.chance.choice([*own, "unknown", ""]))
+
+    def _some_call(self, *states: State) -> Call | None:
+        found = [call for call in self.hall.book.calls.values() if not states or call.unit.state in states]
+        recent = sorted(found, key=lambda call: call.unit.id)[-12:]
+        return self.chance.choice(recent) if recent else None
+
+    def _some_worker(self) -> str:
+        registered = list(self.hall.book.workers)
+        if registered and self.chance.random() < 0.9:
+            return str(self.chance.choice(sorted(registered)))
+        return str(self.chance.choice(SERVICE_WORKERS))
+
+    def _request_id(self, call: Call | None) -> str:
+        return "r-none" if call is None or self.chance.random() < 0.02 else call.unit.name
+
+    def _service_for(self, worker: str) -> str:
+        service = CALLERS[SERVICE_WORKERS.index(worker)][0]
+        return str(self._pick((40, service), (1, self.chance.choice(SERVICES))))
+
+    # --- services and sessions ---------------------------------------------------------------------------------------
+
+    def _put_service(self) -> Draft:
+        service = self.chance.choice(SERVICES)
+        secret = HashedSecret(f"secret of {service}", "sha256", "0" * 64)
+        dispatch = self._pick((4, None), (2, "exclusive"), (1, "race"), (1, "broadcast"))
+        return PutService(service, spare=secret, dispatch=dispatch, methods=self.chance.choice(SPECIAL))
+
+    def _pause_service(self) -> Draft:
+        return PauseService(self._pick((9, self.chance.choice(SERVICES)), (1, NO_SERVICE)), self.chance.random() < 0.3)
+
+    def _begin_session(self) -> Draft:
+        service, name = self._caller()
+        self._sids += 1
+        sid = f"sid-{self._sids}"
+        return BeginSession(sid, "worker", name, service, f"secret of {service}", sid.encode(), 10**12)
+
+    def _end_sessions(self) -> Draft:
+        return EndSessions(*self._caller())
+
+    def _register_worker(self) -> Draft:
+        service, name = self._caller()
+        worker = service_worker(service, name)
+        return RegisterServiceWorker(
+            worker, self._session(worker), self._pick((30, service), (1, NO_SERVICE)), name,
+            self.chance.choice(("lazy", "eager", "connected")), self.chance.choice(CAPABILITIES),
+            self._pick((1, None), (1, "192.0.2.7")), self._pick((1, None), (1, 55_222)),
+            self._pick((1, None), (1, "192.0.2.7")), self.chance.random() < 0.3, self.chance.choice(("", "1.0 ü")),
+            self.chance.random() < 0.5,
+        )  # fmt: skip
+
+    def _goodbye(self) -> Draft:
+        worker = self._some_worker()
+        held = [unit.name for unit in self.hall.held_by(worker)]
+        unstarted = {name for name in held if self.chance.random() < 0.5} | {"r-none"}
+        return Goodbye(worker, self._session(worker), frozenset(unstarted))
+
+    # --- calls -------------------------------------------------------------------------------------------------------
+
+    def _submit(self) -> Draft:
+        self._made += 1
+        dispatch = self._pick((3, None), (4, Dispatch.EXCLUSIVE), (4, Dispatch.RACE), (3, Dispatch.BROADCAST))
+        key = self._key()
+        return Submit(
+            f"r-{self._made}", self.chance.choice(CLIENTS),
+            self._pick((40, self.chance.choice(SERVICES)), (1, NO_SERVICE)),
+            self._pick((20, self.chance.choice(METHODS)), (1, "unheard")), self.chance.choice(PARAMS),
+            self._pick((3, 86_400_000), (2, 60_000), (1, 1_000)), dispatch, self._pick((3, 0), (1, 100), (1, -7)),
+            self._pick((3, 0), (2, 1), (1, 10)), self.chance.choice(REQUIREMENTS), self.chance.random() < 0.1,
+            self._pick((5, None), (1, 0), (1, 3_000)), self._pick((1, None), (1, "00-a-b-01")), key,
+            None if key is None else self.chance.choice((b"b" * 32, b"c" * 32)), self._pick((12, 10_000), (1, 3)),
+        )  # fmt: skip
+
+    def _withdraw(self) -> Draft:
+        open_one = self._some_call(State.READY, State.HELD, State.WAITING, State.FAILED)
+        call = open_one if self.chance.random() < 0.8 else self._some_call()
+        client = self._pick((4, call.client if call else "web"), (1, "cron"), (2, None))
+        return Withdraw(self._request_id(call), client)
+
+    def _drain(self) -> Draft:
+        worker = self._some_worker()
+        limit = self._pick((4, 100), (2, 1), (2, 3))
+        return Drain(worker, self._session(worker), limit, limited=self.chance.random() < 0.7)
+
+    def _lock(self) -> Draft:
+        offers = sorted(self.hall.book.offers)
+        if offers and self.chance.random() < 0.7:
+            worker, work = self.chance.choice(offers)
+            call: Call | None = self.hall.book.calls[work]
+        else:
+            worker, call = self._some_worker(), self._some_call()
+        limited = self.chance.random() < 0.7
+        return Lock(worker, self._session(worker), self._service_for(worker), self._request_id(call), limited)
+
+    def _respond(self) -> Draft:
+        call = self._some_call(State.HELD) if self.chance.random() < 0.75 else self._some_call()
+        last = None if call is None else call.unit.holder or call.unit.last_holder
+        known = last if last in SERVICE_WORKERS and self.chance.random() < 0.9 else None
+        worker = known or self._some_worker()
+        answer = self._pick((5, Answer.SUCCESS), (2, Answer.FAILED), (5, Answer.ERROR))
+        key = self._key()
+        return Respond(
+            worker, self._session(worker), self._service_for(worker), self._request_id(call), answer,
+            self.chance.choice(PARAMS) if answer is Answer.SUCCESS else None,
+            None if answer is Answer.SUCCESS else self.chance.choice(("no \x00 'ü'", "")),
+            self.chance.choice((0.0, 0.25, 1.0)), key, self.chance.choice((b"1" * 32, b"2" * 32)),
+        )  # fmt: skip
+
+    def _add_feedback(self) -> Draft:
+        call = self._some_call(State.HELD) or self._some_call()
+        last = None if call is None else call.unit.holder or call.unit.last_holder
+        worker = last if last in SERVICE_WORKERS and self.chance.random() < 0.9 else self._some_worker()
+        assert worker is not None
+        items = [
+            Feedback(
+                self._request_id(call if self.chance.random() < 0.8 else self._some_call()),
+                self.chance.choice((1, 2)), "sn \x00", self.chance.choice((b"7", b'"text"')),
+                self.chance.random() < 0.5, self.chance.choice(PARAMS),
+            )
+            for _ in range(self.chance.choice((1, 2, 4)))
+        ]  # fmt: skip
+        return AddFeedback(worker, self._session(worker), self._service_for(worker), tuple(items))
+
+    # --- what goes by itself -----------------------------------------------------------------------------------------
+
+    def _sweep_deadlines(self) -> Draft:
+        return SweepDeadlines()
+
+    def _forget_calls(self) -> Draft:
+        return ForgetCalls(
+            self._pick((3, 86_400_000), (1, 700_000)), self._pick((3, 86_400_000), (1, 60_000)),
+            self._pick((1, 60_000), (1, 1_000)),
+        )  # fmt: skip
+
+    def _mark_service_workers(self) -> Draft:
+        heard = self.chance.sample(SERVICE_WORKERS, self.chance.randint(1, len(SERVICE_WORKERS)))
+        return MarkSeen(tuple(Sign(worker, 0, self._pick((2, None), (1, 0))) for worker in heard))
+
+    def _direct_service_worker(self) -> Draft:
+        quiet, terminate = self._pick((1, (True, None)), (3, (False, None)), (1, (None, True)), (3, (False, False)))
+        return DirectWorker(self._some_worker(), quiet, terminate)
+
+    def _remove_service_worker(self) -> Draft:
+        return RemoveWorker(self._some_worker())
+
+    def _return_call(self) -> Draft | None:
+        call = self._some_call(State.HELD) or self._some_call()
+        if call is None:
+            return None
+        unit = call.unit
+        worker = self._pick((6, unit.holder), (1, self._some_worker())) or self._some_worker()
+        version = self._pick((6, unit.handed_version), (1, unit.version))
+        return ReturnByName("", unit.name, version, worker, Cause.CONNECTION_LOST, 1)
+
+    def _reconcile_calls(self) -> Draft:
+        worker = self._some_worker()
+        names = [unit.name for unit in self.hall.held_by(worker)]
+        named = {("", name, 0) for name in names if self.chance.random() < 0.6} | {("", "r-none", 0)}
+        return Reconcile(worker, frozenset(named), self.chance.choice((0, 9_000)))
+
+    def _retries(self) -> Draft:
+        return SweepRetries()
