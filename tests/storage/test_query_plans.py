@@ -47,6 +47,7 @@ BY_ID = {"work_pkey"}
 HOT_ON_POSTGRES = {
     "take": {"work_ready", "work_pkey"},
     "complete": BY_ID,
+    "release": BY_ID,
     "find_heads": {"work_ready"},
 }
 SHARED_INDEXES = {

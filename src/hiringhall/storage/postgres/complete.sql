@@ -3,20 +3,7 @@
 WITH moment AS MATERIALIZED (
     SELECT coalesce(CAST(:now AS bigint), clock_ms()) AS now
 ), held AS MATERIALIZED (
-    SELECT asked.ordinal, asked.worker, asked.version, asked.key, asked.body, plan.id AS plan, work.id
-    FROM unnest(
-        CAST(:ordinal AS bigint[]), CAST(:worker AS text[]), CAST(:task_id AS text[]), CAST(:version AS bigint[]),
-        CAST(:lane_key AS text[]), CAST(:key AS bytea[]), CAST(:body AS bytea[])
-    ) AS asked (ordinal, worker, task_id, version, lane_key, key, body)
-    JOIN hand_over ON hand_over.worker = asked.worker AND hand_over.name = asked.task_id
-        AND hand_over.version = asked.version
-        AND (asked.lane_key IS NULL OR asked.lane_key = hand_over.lane_key)
-    JOIN work ON work.id = hand_over.work AND work.state IN {sources:complete}
-        AND work.holder IS NOT DISTINCT FROM asked.worker  -- an equation would tempt the planner to the index of holders
-        AND asked.version IN (work.handed_version, work.version) AND work.waiting_on = 0
-    JOIN plan ON plan.lane = work.lane
-    ORDER BY work.id
-    FOR UPDATE OF work
+    {statement:lock_held}
 ), completed AS (
     UPDATE work
     SET state = {done}, version = work.version + 1, started = 0, last_holder = work.holder, holder = NULL, run_until = NULL,
@@ -58,15 +45,8 @@ WITH moment AS MATERIALIZED (
     UNION ALL
     SELECT readied.lane, change.state, change.sign * readied.n
     FROM readied CROSS JOIN (VALUES ({waiting}, -1), ({ready}, 1)) AS change (state, sign)
-), rung AS MATERIALIZED (
-    SELECT json_object_agg(lane.key, readied.n) AS lanes FROM readied JOIN lane ON lane.id = readied.lane
 ), told AS MATERIALIZED (
-    SELECT CAST(lanes AS text) AS lanes, CASE WHEN lanes IS NOT NULL THEN pg_notify({rings_channel}, (
-        SELECT CASE WHEN octet_length(whole) <= {announcement_bytes} THEN whole
-            ELSE CAST(json_build_object('origin', CAST(:origin AS text), 'rings', json_build_object({everything}, 1)) AS text) END
-        FROM (SELECT CAST(json_build_object('origin', CAST(:origin AS text), 'lanes', lanes) AS text) AS whole) AS payload
-    )) END AS sent
-    FROM rung
+    {statement:announce_readied}
 )
 SELECT completed.ordinal, completed.id, completed.plan, completed.version, completed.priority, task.detail, told.lanes
 FROM completed

@@ -1,4 +1,4 @@
-"""Take, complete, signs of life and the pulse as single statements: one round trip for a whole batch.
+"""Take, complete, release, signs of life and the pulse as single statements: one round trip for a whole batch.
 
 They do what the procedures do, for the asks that are usual; what they do not cover is left to the procedures.
 """
@@ -13,6 +13,7 @@ from hiringhall.domain.announcement import rings_of_lanes
 from hiringhall.domain.lease import Terms
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.topics import plan_lane
+from hiringhall.domain.work import cut_reason, release_cause
 from hiringhall.ports.asks import Beat, MarkSeen, Settle, Take, Taken, TaskView
 from hiringhall.ports.store import Committed
 from hiringhall.storage.postgres.connection import Connection
@@ -22,7 +23,8 @@ from hiringhall.storage.procedures.sweeps import beat_step, beaten
 from hiringhall.storage.procedures.take import replay
 from hiringhall.storage.procedures.workers import seen_step
 
-COMPLETED: Final = State.DONE
+SETTLED_AT_ONCE: Final = {Move.COMPLETE: State.DONE, Move.RELEASE: State.READY}
+"""The moves that have a statement of their name, and the state to which it brings units that wait for nothing."""
 
 
 def may_take_at_once(asks: Sequence[Take]) -> bool:
@@ -74,44 +76,45 @@ async def _replayed(
     return {ordinal: found[id(ask)] for ordinal, ask in answered.items() if id(ask) in found}
 
 
-def completable(asks: Sequence[Settle]) -> list[bool]:
-    """Which asks may be tried first: completions about a unit that no ask before may be about."""
+def settled_at_once(asks: Sequence[Settle]) -> dict[Move, list[int]]:
+    """By move, the places of the asks that may be tried first: those about a unit that no ask before may be about."""
     named: set[tuple[str, str]] = set()
     named_by_any: set[str] = set()
-    found = []
-    for ask in asks:
-        free = (ask.worker, ask.task_id) not in named and ask.task_id not in named_by_any
-        found.append(free and ask.move is Move.COMPLETE)
+    found: dict[Move, list[int]] = {}
+    for place, ask in enumerate(asks):
+        if ask.move in SETTLED_AT_ONCE and (ask.worker, ask.task_id) not in named and ask.task_id not in named_by_any:
+            found.setdefault(ask.move, []).append(place)
         named.add((ask.worker, ask.task_id))
         if ask.any_holder:
             named_by_any.add(ask.task_id)
     return found
 
 
-async def complete_at_once(
+async def settle_at_once(
     runner: Runner, connection: Connection, asks: Sequence[Settle], now: int | None, origin: str
 ) -> Committed:
-    """Complete units, in autocommit. The outcome is None for an ask that matches no unit in the usual way."""
-    rows = await runner.carry_out(
-        connection,
-        Fetch(
-            "complete",
-            {
-                "now": now,
-                "origin": origin,
-                "ordinal": list(range(len(asks))),
-                "worker": [ask.worker for ask in asks],
-                "task_id": [ask.task_id for ask in asks],
-                "version": [ask.version for ask in asks],
-                "lane_key": [None if ask.plan is None else plan_lane(ask.plan) for ask in asks],
-                "key": [ask.key for ask in asks],
-                "body": [ask.body for ask in asks],
-            },
-        ),
-    )
+    """Complete or release units, all the same, in autocommit. The outcome is None for an ask that matches no unit in
+    the usual way."""
+    move = asks[0].move
+    parameters = {
+        "now": now,
+        "origin": origin,
+        "ordinal": list(range(len(asks))),
+        "worker": [ask.worker for ask in asks],
+        "task_id": [ask.task_id for ask in asks],
+        "version": [ask.version for ask in asks],
+        "lane_key": [None if ask.plan is None else plan_lane(ask.plan) for ask in asks],
+        "key": [ask.key for ask in asks],
+        "body": [ask.body for ask in asks],
+    }
+    if move is Move.RELEASE:
+        parameters["cause"] = [release_cause(ask.reason) for ask in asks]
+        parameters["reason"] = [None if ask.reason is None else json.dumps(cut_reason(ask.reason)) for ask in asks]
+    rows = await runner.carry_out(connection, Fetch(move.value, parameters))
     outcomes: list[Any] = [None] * len(asks)
+    state = SETTLED_AT_ONCE[move]
     for ordinal, work, plan, version, priority, detail, _ in rows:
-        outcomes[ordinal] = TaskView(work, plan, asks[ordinal].task_id, COMPLETED, False, version, priority, detail)
+        outcomes[ordinal] = TaskView(work, plan, asks[ordinal].task_id, state, False, version, priority, detail)
     lanes = rows[0][6] if rows else None
     return Committed(outcomes, rings_of_lanes(json.loads(lanes)) if lanes else {})
 

@@ -174,26 +174,26 @@ class PostgresStore:
                 links.drop()
 
     async def _settle(self, link: Link, asks: Sequence[Any], now: int | None) -> Committed:
-        """Complete what can be completed at once; decide the rest by the procedure."""
+        """Settle at once what can be; decide the rest by the procedure."""
         together = Committed([None] * len(asks))
-        first = [place for place, fit in enumerate(hot_verbs.completable(asks)) if fit]
-        if first:
-            _merge(
-                together,
-                first,
-                await self._guarded(link, [asks[place] for place in first], now, self._complete_at_once),
-            )
-        left = [place for place, outcome in enumerate(together.outcomes) if outcome is None]
-        if left:
-            try:
-                _merge(
-                    together, left, await self._guarded(link, [asks[place] for place in left], now, self._transaction)
-                )
-            except StoreUnavailable as error:
-                if len(left) == len(asks):
-                    raise
-                for place in left:  # the others are done, and their callers shall know
-                    together.outcomes[place] = error
+
+        async def settle(places: Sequence[int], attempt: Attempt) -> None:
+            _merge(together, places, await self._guarded(link, [asks[place] for place in places], now, attempt))
+
+        def undecided() -> list[int]:
+            return [place for place, outcome in enumerate(together.outcomes) if outcome is None]
+
+        try:
+            for places in hot_verbs.settled_at_once(asks).values():
+                await settle(places, self._settle_at_once)
+            if left := undecided():
+                await settle(left, self._transaction)
+        except StoreUnavailable as error:
+            left = undecided()
+            if len(left) == len(asks):
+                raise
+            for place in left:  # the others are done, and their callers shall know
+                together.outcomes[place] = error
         return together
 
     async def _guarded(self, link: Link, asks: Sequence[Any], now: int | None, attempt: Attempt) -> Committed:
@@ -235,8 +235,8 @@ class PostgresStore:
     async def _mark_seen_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
         return await hot_verbs.mark_seen_at_once(self._runner, connection, asks, now)
 
-    async def _complete_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
-        return await hot_verbs.complete_at_once(self._runner, connection, asks, now, self.origin)
+    async def _settle_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
+        return await hot_verbs.settle_at_once(self._runner, connection, asks, now, self.origin)
 
     async def _apply(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
         (ask,) = asks
