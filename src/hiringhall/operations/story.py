@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import Move, State
@@ -53,10 +53,11 @@ def tell(row: TaskRow, history: Sequence[HistoryLine], *, paused: bool = False) 
 
 def _sentence(line: HistoryLine, last_holder: str | None) -> str:
     teller = TELLERS.get(line.move)
-    return teller(line, _worker(line.worker or last_holder)) if teller else f"{line.move}: it is {line.state} now."
+    return teller(line, worker_named(line.worker or last_holder)) if teller else f"{line.move}: it is {line.state} now."
 
 
-def _worker(key: str | None) -> str:
+def worker_named(key: str | None) -> str:
+    """A worker as the subject of a sentence."""
     return f"worker {worker_id_of(key)}" if key else "its worker"
 
 
@@ -133,7 +134,8 @@ def _blocked(_line: HistoryLine, _worker: str) -> str:
     return "A dependency was opened again, so it waits."
 
 
-TELLERS: Final[dict[str, Callable[[HistoryLine, str], str]]] = {
+Teller: TypeAlias = Callable[[HistoryLine, str], str]
+TELLERS: Final[dict[str, Teller]] = {
     "submit": _submitted,
     Move.HOLD: _held,
     Move.START: _started,
@@ -163,11 +165,10 @@ def _now(row: TaskRow, *, paused: bool) -> str:
         return f"Now: ready ({place}); the next free worker that asks for its plan gets it, if nothing is ahead of it."
     if view.state is State.HELD:
         since = f" since {when(row.handed_at)}" if row.handed_at is not None else ""
-        return (
-            f"Now: {'in progress' if view.started else 'held'} at {_worker(row.holder)}{since}, version {view.version}."
-        )
+        how = "in progress" if view.started else "held"
+        return f"Now: {how} at {worker_named(row.holder)}{since}, version {view.version}."
     if view.state is State.FAILED and row.retry_at is not None:
-        return f"Now: failed {_times(row.attempts)}; the next attempt is due at {when(row.retry_at)}."
+        return f"Now: failed {times(row.attempts)}; the next attempt is due at {when(row.retry_at)}."
     if view.state is State.FAILED:
         return "Now: failed for good. Retry or skip it to let those that depend on it go on."
     return f"Now: {view.state.value}. Nothing more will happen to it by itself."
@@ -180,7 +181,8 @@ def _waiting_now(row: TaskRow) -> str:
     return f"Now: blocked, because task {row.blocked_by!r} failed; {tasks} not done. Retry or skip {row.blocked_by!r}."
 
 
-def _times(count: int) -> str:
+def times(count: int) -> str:
+    """How often."""
     return "once" if count == 1 else f"{count} times"
 
 
