@@ -74,7 +74,7 @@ class Store:
         self.viewed: list[Sequence[str]] = []
         self.failure: Exception | None = None
 
-    async def ready_lanes(self, limit: int) -> Sequence[str]:
+    async def ready_lanes(self, lane_keys: Sequence[str], limit: int) -> Sequence[str]:
         self.looks += 1
         if self.failure is not None:
             raise self.failure

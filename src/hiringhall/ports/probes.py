@@ -34,10 +34,10 @@ class LazyWorker:
 class LazyWorkers(Protocol):
     """What the probe asks the store for, one question at a time, for the workers that other replicas hear."""
 
-    async def ready_lanes(self, limit: int) -> Sequence[str]:
-        """The keys of up to `limit` lanes that have something ready and are served by a Lazy worker.
+    async def ready_lanes(self, lane_keys: Sequence[str], limit: int) -> Sequence[str]:
+        """The keys of up to `limit` lanes that have something ready: of these, and of all that a Lazy worker serves.
 
-        Workers that are offline, quiet, or have said goodbye do not count.
+        A lane that no Lazy worker was known to serve until a minute ago may be missing, if it is not one of these.
         """
         ...
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from hiringhall.domain.call import worker_lane
 from hiringhall.domain.retry import Backoff
 from hiringhall.domain.topics import topic_of
 from hiringhall.ports.probes import LazyWorker, ProbeState
@@ -70,7 +71,7 @@ class Policy:
     def registered(self, worker: LazyWorker, lanes: Iterable[str], now: float) -> str | None:
         """A worker registered here, serving the lanes of these keys. Returns why it is never probed."""
         record = self._known(worker, now)
-        keys = [f"worker:{worker.key}", *lanes][:LANES_OF_A_WORKER_MAX]
+        keys = [worker_lane(worker.key), *lanes][:LANES_OF_A_WORKER_MAX]
         topics = [self._records.lane(key)[0] for key in keys]
         for topic in topics:
             self._records.serve(record, topic)
@@ -178,6 +179,10 @@ class Policy:
     def look_soon(self) -> None:
         """Rings may have been lost."""
         self._look_soon = True
+
+    def lanes_in_use(self) -> list[str]:
+        """The keys of the lanes of which it matters whether something is ready."""
+        return [lane.key for lane in self._records.lanes.values() if lane.ready or lane.under_way]
 
     def looked_at_ready(self, ready: Sequence[str], began: float, now: float) -> list[str]:
         """These lanes have something ready, as of `began`. Returns the keys of lanes whose workers to ask for."""

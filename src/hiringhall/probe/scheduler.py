@@ -189,7 +189,7 @@ class ProbeScheduler:
         keys: list[str] = []
         try:
             await self._refresh_rules(began)
-            ready = await self._store.ready_lanes(READY_LANES_MAX)
+            ready = await self._store.ready_lanes(self._policy.lanes_in_use(), READY_LANES_MAX)
             keys = self._policy.looked_at_ready(ready, began, self._timers.time())
             workers = await self._store.lazy_workers(keys) if keys else []
             self._policy.viewed(keys, workers, began, self._timers.time())
