@@ -200,6 +200,6 @@ def _size_of(ask: Ask) -> int:
     if kind is Submit:
         return len(ask.params)  # type: ignore[union-attr]
     if kind is AddFeedback:
-        return sum(len(item.fc) for item in ask.items)  # type: ignore[union-attr]
+        return sum(len(item.fc) for item in ask.items)  # type: ignore[union-attr,misc]
     reason = getattr(ask, "reason", None)
     return 4 * len(reason) if reason is not None and len(reason) > LONG_REASON_CHARACTERS else 0

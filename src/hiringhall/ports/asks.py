@@ -15,6 +15,19 @@ import msgspec
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.plan import PlanFile
+from hiringhall.ports.calls import (
+    AddFeedback,
+    CallAsk,
+    Drain,
+    ForgetCalls,
+    Goodbye,
+    Lock,
+    RegisterServiceWorker,
+    Respond,
+    Submit,
+    SweepDeadlines,
+    Withdraw,
+)
 from hiringhall.ports.identity import IDENTITY_ORDER, IdentityAsk
 
 # --- plans -----------------------------------------------------------------------------------------------------------
@@ -289,12 +302,12 @@ Ask: TypeAlias = (
     Settle | Return | Reconcile | Apply | DeletePlan | PausePlan | RetryPlan | Steer | Unblock | Take
     | Register | MarkSeen | DirectWorker | RemoveWorker
     | Beat | SweepSilent | SweepRunLimit | SweepRetries | FoldTallies | Forget
-    | IdentityAsk
+    | IdentityAsk | CallAsk
 )  # fmt: skip
 
 ORDER: Final[tuple[type[Any], ...]] = (
-    Beat, *IDENTITY_ORDER, Register, MarkSeen, Settle, Return, Reconcile, DirectWorker, RemoveWorker,
-    Apply, DeletePlan, PausePlan, RetryPlan, Steer, SweepSilent, SweepRunLimit, SweepRetries, Unblock, FoldTallies,
-    Forget, Take,
+    Beat, *IDENTITY_ORDER, Register, RegisterServiceWorker, MarkSeen, Settle, AddFeedback, Respond, Return, Reconcile,
+    Goodbye, DirectWorker, RemoveWorker, Apply, DeletePlan, PausePlan, RetryPlan, Steer, Withdraw, Lock, Submit,
+    SweepSilent, SweepRunLimit, SweepRetries, SweepDeadlines, Unblock, FoldTallies, Forget, ForgetCalls, Take, Drain,
 )  # fmt: skip
 """The order in which the asks of one batch are carried out."""

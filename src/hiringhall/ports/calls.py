@@ -8,6 +8,7 @@ A payload is raw JSON text in UTF-8. Times are milliseconds by the database's cl
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import msgspec
 
@@ -356,3 +357,10 @@ class ServiceWorkerView:
     version: str = ""
     trace: bool = False
     lanes: tuple[str, ...] = field(default_factory=tuple)  # keys, its own included
+
+
+CallAsk: TypeAlias = (
+    Submit | Withdraw | Drain | Lock | Respond | AddFeedback | RegisterServiceWorker | Goodbye
+    | SweepDeadlines | ForgetCalls
+)  # fmt: skip
+CallQuery: TypeAlias = FindRequests | ReadFeedback | ListMethods | LazyWorkers

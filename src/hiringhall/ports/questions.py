@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import TaskView
-from hiringhall.ports.calls import ServiceWorkerView
+from hiringhall.ports.calls import CallQuery, ServiceWorkerView
 from hiringhall.ports.identity import IdentityQuery
 
 
@@ -170,4 +170,5 @@ Query: TypeAlias = (
     | ReadHistory
     | Alive
     | IdentityQuery
+    | CallQuery
 )
