@@ -259,6 +259,7 @@ async def test_new_rules_are_applied_to_those_who_are_there(make_stage: MakeStag
     await stage.registers("a", ip="10.0.0.1")
     await stage.commits()
     assert stage.probed == ["a"]
+    assert stage.state("a").last == "not probed yet"
 
 
 async def test_one_who_is_gone_is_not_probed(stage: Stage) -> None:

@@ -147,7 +147,7 @@ class Policy:
         elif result.kind is Kind.REFUSED:
             record.refused = result.reason
             record.phase = Phase.FREE
-            record.say(f"refused: {result.reason}", now)
+            record.last_at = now
             self._given_up(record)
         else:
             self._failed(record, result.reason, now)
@@ -267,7 +267,7 @@ class Policy:
             return None
         resting = record.phase is Phase.RESTING
         return ProbeState(
-            last=record.last,
+            last=record.last if record.refused is None else f"refused: {record.refused}",
             refused=record.refused,
             failures=record.failures,
             seconds_ago=None if record.last_at is None else max(0.0, now - record.last_at),
@@ -359,8 +359,6 @@ class Policy:
         """A new record of a worker, in place of what was known of it."""
         kept = replace(worker, lanes=())
         record = WorkerRecord(kept, registered_at, self._judge(kept))
-        if record.refused is not None:
-            record.last = f"refused: {record.refused}"
         forgotten = self._records.add(record)
         if forgotten is not None:
             self._given_up(forgotten)
