@@ -17,6 +17,7 @@ from hiringhall.ports.calls import (
     MethodView,
     ReadFeedback,
     RequestView,
+    ServiceWorkerView,
 )
 from hiringhall.storage.model.call_book import Call
 from hiringhall.storage.model.draining import offered_now
@@ -48,6 +49,18 @@ def read_feedback(hall: Hall, query: ReadFeedback) -> list[Any]:
     """Stored feedback of a call."""
     call = hall.book.calls.get(query.work)
     return [] if call is None else [row for row in call.feedback if row.number > query.after][: query.limit]
+
+
+def service_worker(hall: Hall, key: str) -> ServiceWorkerView | None:
+    """What a service worker registered, and the lanes that it fits."""
+    worker = hall.book.workers.get(key)
+    if worker is None:
+        return None
+    return ServiceWorkerView(
+        worker.service, worker.worker_id, worker.run_mode, worker.capabilities, worker.incarnation, worker.leaving,
+        worker.ip, worker.port, worker.version, worker.trace,
+        tuple(sorted(lane.key for lane in hall.book.lanes_of(key))),
+    )  # fmt: skip
 
 
 def list_methods(hall: Hall, query: ListMethods) -> list[MethodView]:

@@ -90,6 +90,7 @@ def _worker_view(hall: Hall, key: str, holds: int | None = None) -> WorkerView:
         tuple(target for _, target in told),
         holds,
         worker.token_hash if holds is None else None,
+        call_queries.service_worker(hall, key) if holds is None else None,
     )
 
 
