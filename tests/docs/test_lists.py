@@ -19,6 +19,7 @@ from hiringhall.domain.plan_members import POLICY_MEMBERS
 from hiringhall.domain.refusals import CODES
 from hiringhall.sweepers.sweeper import tidying
 from hiringhall.wire.described_workers import DESCRIBED
+from hiringhall.wire.login.described import DESCRIBED as LOGIN_ROUTES
 from hiringhall.wire.openapi import document
 from hiringhall.wire.operators.routes import SERVED
 from hiringhall.wire.plans.bodies import ClaimBody, HeartbeatBody, RegisterBody, SettleBody
@@ -104,6 +105,7 @@ def test_every_served_route_is_described() -> None:
     """The OpenAPI document has each route that is served, and no other."""
     described = {(method.upper(), path) for path, methods in document()["paths"].items() for method in methods}
     workers = {(method.decode(), path) for path, calls in ROUTES.items() for method in calls}
+    workers |= {(route.method, route.path) for route in LOGIN_ROUTES}
     assert described == workers | {(served.method, served.path) for served in SERVED}
 
 

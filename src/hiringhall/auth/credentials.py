@@ -14,7 +14,6 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from hiringhall.auth.tokens import make_token
 from hiringhall.ports.identity import HashedSecret, SecretView
 
-SECRET_BYTES_MAX: Final = 1024
 CHECKS_OF_A_WRONG_ONE: Final = 2
 """A wrong secret costs as many checks as an owner may have secrets, so that none can be told from one that is not."""
 _hasher: Final = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)

@@ -16,6 +16,7 @@ from hiringhall.auth.signing import Claims, SigningKeys, UnknownKey
 from hiringhall.auth.tokens import Tokens
 from hiringhall.auth.views import Views
 from hiringhall.domain.names import service_worker
+from hiringhall.domain.owners import OPERATOR
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import topic_of_access, topic_of_client, topic_of_worker
 from hiringhall.ports.identity import FindSessions, SessionView
@@ -23,8 +24,6 @@ from hiringhall.ports.store import Store
 from hiringhall.ports.wakeups import Wakeups
 
 TOKENS_REMEMBERED_MAX: Final = 20_000
-OPERATOR: Final = "operator"
-"""The client as which the operator's token acts. No client may be called so."""
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -66,6 +65,14 @@ class Identities:
             self._look_into(header, role, done, again=True)
         else:
             self._judge(claims, role, done)
+
+    def knows(self, header: bytes) -> bool:
+        """Whether an Authorization header holds an access token of this hall, whatever it opens."""
+        try:
+            claims = self.signing.verify(header.partition(b" ")[2].strip().decode("latin-1"))
+        except UnknownKey:
+            return False
+        return claims is not None and self.signing.is_current(claims)
 
     def allows(self, identity: Identity, service: str, method: str) -> bool:
         """Whether a client may call a method, by its patterns over `service/method`; the operator may call all."""

@@ -22,6 +22,7 @@ class Described:
 
     `answers`: by status, a struct, the content type of a text, or None if nothing comes with it.
     `told`: the headers that come with every one of `answers`.
+    `form`: the body may be a form with the same members, too.
     `refusals`: the statuses of the envelopes that it may answer with, beside those that every route has.
     """
 
@@ -35,3 +36,4 @@ class Described:
     refusals: tuple[int, ...] = ()
     tags: tuple[str, ...] = field(default=("operators",))
     told: tuple[Parameter, ...] = ()
+    form: bool = False

@@ -10,11 +10,17 @@ import msgspec
 from hiringhall import __version__
 from hiringhall.wire import described_workers
 from hiringhall.wire.described import Described, Parameter
-from hiringhall.wire.operators import described
+from hiringhall.wire.login import described as described_login
+from hiringhall.wire.operators import described, described_owners
 from hiringhall.wire.operators.structs import Envelope
 
 REFERENCE: Final = "#/components/schemas/{name}"
-ALL: Final[tuple[Described, ...]] = (*described_workers.DESCRIBED, *described.DESCRIBED)
+ALL: Final[tuple[Described, ...]] = (
+    *described_workers.DESCRIBED,
+    *described_login.DESCRIBED,
+    *described.DESCRIBED,
+    *described_owners.DESCRIBED,
+)
 REASONS: Final[dict[int, str]] = {
     200: "It is done.",
     201: "It is made.",
@@ -27,6 +33,7 @@ REASONS: Final[dict[int, str]] = {
     409: "The state of things does not allow it.",
     413: "The body is too large.",
     415: "The body is a form with parts.",
+    429: "Too many of these at present; `Retry-After` tells when to come again.",
     422: "A value cannot be; the detail names it.",
     500: "A bug; the detail names what to look for in the log.",
     503: "The database does not answer at present, or the server is ending.",
@@ -79,7 +86,8 @@ def _is_type(kind: Any) -> bool:
 def _operation(route: Described, schemas: dict[str, Any]) -> dict[str, Any]:
     identifiers = re.findall(r"\{(\w+)\}", route.path)
     parameters: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": described.ID} for name in identifiers
+        {"name": name, "in": "path", "required": True, "schema": described_owners.IN_PATHS.get(name, described.ID)}
+        for name in identifiers
     ]
     operation: dict[str, Any] = {
         "operationId": _operation_id(route),
@@ -90,7 +98,8 @@ def _operation(route: Described, schemas: dict[str, Any]) -> dict[str, Any]:
         "security": [{route.access: []}] if route.access else [],
     }
     if route.body is not None:
-        content = {"application/json": {"schema": schemas[repr(route.body)]}}
+        kinds = ("application/x-www-form-urlencoded", "application/json") if route.form else ("application/json",)
+        content = {kind: {"schema": schemas[repr(route.body)]} for kind in kinds}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 

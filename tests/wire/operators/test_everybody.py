@@ -111,6 +111,7 @@ async def test_every_route_is_described(operator: Operator) -> None:
     assert workers == {
         "/health", "/workers/register", "/workers/{worker_id}/heartbeat", "/tasks/claim",
         "/tasks/{task_id}/complete", "/tasks/{task_id}/fail", "/tasks/{task_id}/release",
+        "/worker/auth_token", "/client/auth_token",
     }  # fmt: skip
     answer = await operator.client.get("/openapi.json", headers={"authorization": ""})
     assert answer.json() == document()

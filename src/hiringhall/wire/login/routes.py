@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from hiringhall.auth.credentials import SECRET_BYTES_MAX
 from hiringhall.domain.names import complaint_about
-from hiringhall.domain.refusals import Refused
+from hiringhall.domain.owners import SECRET_CHARACTERS_MAX
+from hiringhall.domain.refusals import CODES, Refused
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.login import Attempt, Granted
 from hiringhall.ports.identity import Role
@@ -30,6 +30,7 @@ OAUTH_NAMES: Final = {
     "too_many_failures": "slow_down",
 }
 OAUTHS_OWN: Final = frozenset({"invalid_client", "invalid_grant", "invalid_request", "unsupported_grant_type"})
+CHALLENGE: Final = (b"www-authenticate", b'Bearer realm="hall"')
 _encode = msgspec.json.Encoder().encode
 
 
@@ -81,8 +82,9 @@ class LoginCall(HotCall):
         owner, secret = members[self.owner_field], members[self.secret_field]
         if (complaint := complaint_about(owner)) is not None:
             self.refuse(Refused("validation_error", f"{self.owner_field}: {complaint}"))
-        elif len(secret.encode("utf-8", "surrogatepass")) > SECRET_BYTES_MAX:
-            self.refuse(Refused("validation_error", f"{self.secret_field}: must have at most {SECRET_BYTES_MAX} bytes"))
+        elif len(secret) > SECRET_CHARACTERS_MAX:
+            longest = SECRET_CHARACTERS_MAX
+            self.refuse(Refused("validation_error", f"{self.secret_field}: must have at most {longest} characters"))
         else:
             source = self.hall.sources.of(self.exchange.peer(), self.exchange.request.headers)
             self.hall.logins.log_in(Attempt(self.role, owner, subject, secret, source), self._decided)
@@ -149,6 +151,8 @@ def _envelope(refused: Refused, headers: FixedHeaders) -> Reply:
     wait = extra.pop("retry_after", None)
     if wait is not None:
         headers = (*headers, (b"retry-after", str(wait).encode()))
+    if CODES[refused.code] == 401:
+        headers = (*headers, CHALLENGE)
     error = OAUTH_NAMES.get(refused.code, refused.code if refused.code in OAUTHS_OWN else "invalid_request")
     return refusal(
         refused.code, refused.detail, headers=headers, error=error, error_description=refused.detail, **extra

@@ -31,7 +31,8 @@ async def admit(hall: Hall, request: Request, access: Access) -> None:
         return
     if bearer.complaint:
         raise Stop("missing_or_invalid_bearer", bearer.complaint, headers=CHALLENGE)
-    known = bearer.is_bootstrap or bearer.is_worker or bearer.is_metrics
+    assert header is not None
+    known = hall.identities.knows(header) or bearer.is_bootstrap or bearer.is_worker or bearer.is_metrics
     if known or await hall.store.read(FindWorkers(token_hashes=(bearer.hash,))):
         raise Stop("forbidden", f"this token is known, but this route needs {access.value}")
     raise Stop("missing_or_invalid_bearer", "the token is not known", headers=CHALLENGE)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from hiringhall.domain.lifecycle import Move
 from hiringhall.operations.hall import Hall
-from hiringhall.wire.operators import plans, tasks, workers
+from hiringhall.wire.operators import clients, plans, services, tasks, workers
 from hiringhall.wire.operators.access import Access
 from hiringhall.wire.operators.description import openapi
 from hiringhall.wire.operators.metrics import metrics
@@ -56,4 +56,14 @@ SERVED: Final[tuple[Served, ...]] = (
     Served("POST", "/admin/workers/{worker_id}/quiet", workers.direct_worker(quiet=True, terminate=None)),
     Served("POST", "/admin/workers/{worker_id}/resume", workers.direct_worker(quiet=False, terminate=False)),
     Served("POST", "/admin/workers/{worker_id}/terminate", workers.direct_worker(quiet=None, terminate=True)),
+    Served("GET", "/admin/services", services.list_services),
+    Served("PUT", "/admin/services/{service_id}", services.put_service),
+    Served("GET", "/admin/services/{service_id}", services.show_service),
+    Served("DELETE", "/admin/services/{service_id}", services.delete_service),
+    Served("POST", "/admin/services/{service_id}/pause", services.pause_service),
+    Served("POST", "/admin/services/{service_id}/resume", services.resume_service),
+    Served("GET", "/admin/clients", clients.list_clients),
+    Served("PUT", "/admin/clients/{client_id}", clients.put_client),
+    Served("GET", "/admin/clients/{client_id}", clients.show_client),
+    Served("DELETE", "/admin/clients/{client_id}", clients.delete_client),
 )

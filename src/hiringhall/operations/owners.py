@@ -1,0 +1,86 @@
+"""Services and clients as operators and `hall.toml` have them: made or changed, with a secret made if there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from hiringhall.auth.credentials import hash_chosen, made_secret
+from hiringhall.auth.verifier import Busy
+from hiringhall.domain.owners import ClientWish, ServiceWish
+from hiringhall.domain.refusals import Refused
+from hiringhall.operations.hall import Hall
+from hiringhall.operations.service_settings import about_setting
+from hiringhall.ports.identity import FindClients, HashedSecret, Put, PutClient, PutService, Role
+
+NO_KEY = Refused(
+    "key_missing",
+    "settings are stored only encrypted, and there is no key: set HALL_KEY or HALL_KEY_FILE on every server",
+)
+BUSY = Refused("unavailable", "too many secrets wait to be hashed; try again", extra={"retry_after": 1})
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """It is stored. `made_secret`: the one that was made, which cannot be told again."""
+
+    created: bool
+    made_secret: str | None = None
+
+
+async def put_service(
+    hall: Hall, service: str, wish: ServiceWish, *, retire: bool = False, source: str = ""
+) -> Stored | Refused:
+    """Make a service, or change what is said of it; the same again changes nothing.
+
+    Raises:
+        StoreUnavailable: the database cannot be reached.
+    """
+    keyring = hall.keyrings.settings
+    if not keyring and any(value is not None for value in wish.settings.values()):
+        return NO_KEY
+    sealed = {
+        name: None if value is None else keyring.seal(value.encode(), about_setting(service, name))
+        for name, value in wish.settings.items()
+    }
+    secret = await _hashed(hall, "worker", service, wish.secret, source)
+    if isinstance(secret, Refused):
+        return secret
+    spare, spare_hashed = made_secret()
+    ask = PutService(
+        service, secret, None if wish.secret else spare_hashed, retire, sealed, wish.dispatch, wish.methods
+    )
+    put: Put = await hall.coalescer.one(ask)
+    return Stored(put.created, spare if put.spare_used else None)
+
+
+async def put_client(
+    hall: Hall, client: str, wish: ClientWish, *, retire: bool = False, source: str = ""
+) -> Stored | Refused:
+    """Make a client, or change what is said of it; the same again changes nothing.
+
+    Raises:
+        StoreUnavailable: the database cannot be reached.
+    """
+    if wish.allow is None and not await hall.store.read(FindClients((client,))):
+        return Refused("validation_error", "allow: is missing: a new client needs patterns of what it may call")
+    secret = await _hashed(hall, "client", client, wish.secret, source)
+    if isinstance(secret, Refused):
+        return secret
+    spare, spare_hashed = made_secret()
+    ask = PutClient(client, secret, None if wish.secret else spare_hashed, retire, wish.allow)
+    put: Put = await hall.coalescer.one(ask)
+    return Stored(put.created, spare if put.spare_used else None)
+
+
+async def _hashed(hall: Hall, role: Role, owner: str, secret: str | None, source: str) -> HashedSecret | Refused | None:
+    """How a secret is stored; None if there is none, or it is the owner's present one."""
+    if secret is None:
+        return None
+    try:
+        known = await hall.logins.secret_id(role, owner, secret, source)
+        if known is not None and not known.previous:
+            return None
+        return await hall.logins.verifier.result(partial(hash_chosen, secret), source)
+    except Busy:
+        return BUSY
