@@ -21,7 +21,7 @@ from hiringhall.wire.table_router import BODY_BYTES_MAX
 
 FRONT: Final = FrontSettings()
 TOKENS: Final = {None: "none", "operator": "operator", "metrics": "operator or metrics", "worker": "worker",
-                 "bootstrap": "bootstrap"}  # fmt: skip
+                 "bootstrap": "bootstrap", "client": "client or operator"}  # fmt: skip
 
 
 def routes_page() -> str:

@@ -30,7 +30,7 @@ class Described:
     path: str
     summary: str
     answers: dict[int, Any]
-    access: Literal["operator", "metrics", "worker", "bootstrap"] | None = "operator"
+    access: Literal["operator", "metrics", "worker", "bootstrap", "client"] | None = "operator"
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
     refusals: tuple[int, ...] = ()

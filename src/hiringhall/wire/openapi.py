@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from hiringhall import __version__
-from hiringhall.wire import described_workers
+from hiringhall.wire import described_clients, described_workers
 from hiringhall.wire.described import Described, Parameter
 from hiringhall.wire.login import described as described_login
 from hiringhall.wire.operators import described, described_owners
@@ -17,6 +17,7 @@ from hiringhall.wire.operators.structs import Envelope
 REFERENCE: Final = "#/components/schemas/{name}"
 ALL: Final[tuple[Described, ...]] = (
     *described_workers.DESCRIBED,
+    *described_clients.DESCRIBED,
     *described_login.DESCRIBED,
     *described.DESCRIBED,
     *described_owners.DESCRIBED,
@@ -24,6 +25,7 @@ ALL: Final[tuple[Described, ...]] = (
 REASONS: Final[dict[int, str]] = {
     200: "It is done.",
     201: "It is made.",
+    202: "It goes on.",
     204: "There is nothing.",
     400: "The request cannot be read.",
     401: "The token is missing or not known.",
@@ -43,6 +45,7 @@ TOKENS: Final[dict[str, str]] = {
     "metrics": "The metrics token or the operator's.",
     "worker": "The worker's own token, or the one that the cluster shares.",
     "bootstrap": "The bootstrap token.",
+    "client": "The access token of a client, or the operator's token.",
 }
 
 
@@ -131,7 +134,7 @@ def _responses(route: Described, schemas: dict[str, Any]) -> dict[str, Any]:
             responses[str(status)]["content"] = {kind: {"schema": {"type": "string"}}}
         elif kind is not None:
             responses[str(status)]["content"] = {"application/json": {"schema": schemas[repr(kind)]}}
-    always = (401, 403) if route.access in ("operator", "metrics") else (401,) if route.access else ()
+    always = (401, 403) if route.access in ("operator", "metrics", "client") else (401,) if route.access else ()
     malformed = (400,) if "{" in route.path else ()  # a part of the path may be no percent-encoded UTF-8
     for status in sorted({*route.refusals, *always, *malformed, 405, 500, 503}):
         content = {"application/json": {"schema": schemas[repr(Envelope)]}}

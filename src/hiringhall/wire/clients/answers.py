@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hiringhall.domain.call import Answer
+from hiringhall.domain.call import Answer, Dispatch
 from hiringhall.ports.calls import FeedbackRow, RequestView
 
 ENDED_BY_ITSELF: Final[dict[Answer, str]] = {
@@ -17,6 +17,7 @@ ENDED_BY_ITSELF: Final[dict[Answer, str]] = {
 }
 """What stands in `error_text` if nobody said anything."""
 
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -36,17 +37,25 @@ def outcome(view: RequestView) -> bytes:
     """The outcome of a call that has one."""
     assert view.answer is not None
     succeeded = view.answer is Answer.SUCCESS
-    members = {
+    members: dict[str, Any] = {
         "request_id": view.request_id,
         "status": view.answer.value,
         "result": msgspec.Raw(view.result) if succeeded and view.result is not None else None,
         "error_text": None if succeeded else view.error_text or ENDED_BY_ITSELF.get(view.answer, view.error_text),
+        **(_gathered(view) if view.dispatch is Dispatch.BROADCAST else {}),
         "created_at": rfc3339(view.made_at),
         "started_at": rfc3339(view.first_handed_at),
         "finished_at": rfc3339(view.finished_at),
         "deadline_at": rfc3339(view.deadline_at),
     }
     return _encode(members)
+
+
+def _gathered(view: RequestView) -> dict[str, Any]:
+    """The answers of a broadcast. A child of one is told like any call: it was some worker's."""
+    if view.answer is not Answer.SUCCESS or view.last_holder is not None or view.result is None:
+        return {}
+    return {"result": None, **_members(view.result)}
 
 
 def pending(request_id: str, status: str) -> bytes:

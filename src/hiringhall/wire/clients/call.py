@@ -5,11 +5,7 @@ Order of checks: token (401, 403), body (400, 415, 422), what the client may cal
 
 from __future__ import annotations
 
-import re
 from typing import Final
-from urllib.parse import parse_qs
-
-import msgspec
 
 from hiringhall.auth.identities import AS_OPERATOR, Identity
 from hiringhall.domain.refusals import Refused
@@ -18,6 +14,7 @@ from hiringhall.wire.envelope import RETRY_AFTER
 from hiringhall.wire.exchange import Exchange
 from hiringhall.wire.hot_call import NO_HEADERS, FixedHeaders, HotCall, part
 from hiringhall.wire.json_bodies import hold_of
+from hiringhall.wire.query import number_in, parameters
 
 CLIENT: Final = "client"
 HEADERS_OF: Final[dict[str, FixedHeaders]] = {
@@ -26,7 +23,6 @@ HEADERS_OF: Final[dict[str, FixedHeaders]] = {
     "no_worker": RETRY_AFTER,
 }
 """The headers that come with a refusal, by its code."""
-NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?").fullmatch
 
 
 class ClientCall(HotCall):
@@ -77,16 +73,3 @@ class ClientCall(HotCall):
 def whose_calls(identity: Identity) -> str | None:
     """Whose calls the client may see; None: everybody's, for an operator."""
     return None if identity == AS_OPERATOR else identity.subject
-
-
-def parameters(query: bytes) -> dict[str, str]:
-    """The parameters of a query; of equal names the last counts."""
-    return {name: values[-1] for name, values in parse_qs(query.decode("latin-1"), keep_blank_values=True).items()}
-
-
-def number_in(values: dict[str, str], name: str) -> object:
-    """A number among parameters, UNSET if it is not there, None if it is no number."""
-    text = values.get(name)
-    if text is None:
-        return msgspec.UNSET
-    return float(text) if NUMBER(text) else None

@@ -8,8 +8,9 @@ from typing import Final
 import msgspec
 
 from hiringhall.ports.calls import ListMethods, MethodView
-from hiringhall.wire.clients.call import ClientCall, parameters
+from hiringhall.wire.clients.call import ClientCall
 from hiringhall.wire.json_bodies import invalid
+from hiringhall.wire.query import parameters
 
 LIMIT_DEFAULT: Final = 100
 LIMIT_MAX: Final = 1_000
