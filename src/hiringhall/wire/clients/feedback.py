@@ -23,7 +23,8 @@ from hiringhall.wire.envelope import refusal
 from hiringhall.wire.exchange import Exchange, Reply, Request
 from hiringhall.wire.json_bodies import invalid
 
-PATH: Final = re.compile(rb"/client/requests/[^/]+/feedback").fullmatch
+PATH: Final = "/client/requests/{request_id}/feedback"
+IS_PATH: Final = re.compile(rb"/client/requests/[^/]+/feedback").fullmatch
 METHOD: Final = "GET"
 COMMENT_SECONDS: Final = 15.0
 COMMENT: Final = b": still there\n\n"
@@ -48,7 +49,7 @@ class FeedbackApplication:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             path = (scope.get("raw_path") or scope["path"].encode()).partition(b"?")[0]
-            if PATH(path):
+            if IS_PATH(path):
                 await self._serve(path, scope, receive, send)
                 return
         await self._app(scope, receive, send)
