@@ -21,7 +21,8 @@ from hiringhall.wire.table_router import BODY_BYTES_MAX
 
 FRONT: Final = FrontSettings()
 TOKENS: Final = {None: "none", "operator": "operator", "metrics": "operator or metrics", "worker": "worker",
-                 "bootstrap": "bootstrap", "client": "client or operator"}  # fmt: skip
+                 "bootstrap": "bootstrap", "client": "client or operator",
+                 "service_worker": "service worker"}  # fmt: skip
 
 
 def routes_page() -> str:

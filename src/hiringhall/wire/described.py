@@ -30,10 +30,11 @@ class Described:
     path: str
     summary: str
     answers: dict[int, Any]
-    access: Literal["operator", "metrics", "worker", "bootstrap", "client"] | None = "operator"
+    access: Literal["operator", "metrics", "worker", "bootstrap", "client", "service_worker"] | None = "operator"
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
     refusals: tuple[int, ...] = ()
     tags: tuple[str, ...] = field(default=("operators",))
     told: tuple[Parameter, ...] = ()
     form: bool = False
+    body_required: bool = True

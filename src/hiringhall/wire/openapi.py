@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from hiringhall import __version__
-from hiringhall.wire import described_clients, described_workers
+from hiringhall.wire import described_clients, described_services, described_workers
 from hiringhall.wire.described import Described, Parameter
 from hiringhall.wire.login import described as described_login
 from hiringhall.wire.operators import described, described_owners
@@ -17,6 +17,7 @@ from hiringhall.wire.operators.structs import Envelope
 REFERENCE: Final = "#/components/schemas/{name}"
 ALL: Final[tuple[Described, ...]] = (
     *described_workers.DESCRIBED,
+    *described_services.DESCRIBED,
     *described_clients.DESCRIBED,
     *described_login.DESCRIBED,
     *described.DESCRIBED,
@@ -33,6 +34,7 @@ REASONS: Final[dict[int, str]] = {
     404: "There is no such thing.",
     405: "The path does not know this method.",
     409: "The state of things does not allow it.",
+    410: "It has ended.",
     413: "The body is too large.",
     415: "The body is a form with parts.",
     429: "Too many of these at present; `Retry-After` tells when to come again.",
@@ -45,6 +47,7 @@ TOKENS: Final[dict[str, str]] = {
     "metrics": "The metrics token or the operator's.",
     "worker": "The worker's own token, or the one that the cluster shares.",
     "bootstrap": "The bootstrap token.",
+    "service_worker": "The access token of a service worker.",
     "client": "The access token of a client, or the operator's token.",
 }
 
@@ -103,7 +106,7 @@ def _operation(route: Described, schemas: dict[str, Any]) -> dict[str, Any]:
     if route.body is not None:
         kinds = ("application/x-www-form-urlencoded", "application/json") if route.form else ("application/json",)
         content = {kind: {"schema": schemas[repr(route.body)]} for kind in kinds}
-        operation["requestBody"] = {"required": True, "content": content}
+        operation["requestBody"] = {"required": route.body_required, "content": content}
     return operation
 
 

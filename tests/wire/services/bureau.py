@@ -1,4 +1,4 @@
-"""A hall with the routes of service workers and their logins on a store of any kind, and workers driven step by step."""
+"""A hall with the routes of service workers on a store of any kind, and such workers, driven step by step."""
 
 from __future__ import annotations
 

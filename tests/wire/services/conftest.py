@@ -15,6 +15,6 @@ from tests.wire.services.bureau import Bureau, bureau
 @pytest.fixture(params=["model", "sqlite", "postgres"])
 async def made(request: pytest.FixtureRequest) -> AsyncIterator[Bureau]:
     """A bureau on an empty store."""
-    async with open_subject(request.param, terms_of(Settings(data="unused")), request) as subject:
-        async with bureau(subject.store) as made:
-            yield made
+    terms = terms_of(Settings(data="unused"))
+    async with open_subject(request.param, terms, request) as subject, bureau(subject.store) as made:
+        yield made

@@ -112,6 +112,9 @@ async def test_tags_may_be_numbers(made: Bureau) -> None:
         ({"supported_executors": [1]}, "supported_executors"),
         ({"platform": "x" * 257}, "platform"),
         ({"trace": "yes"}, "trace"),
+        ({"version": "1.0\u0000"}, "version"),
+        ({"ip": "10.0.0.1\n"}, "ip"),
+        ({"run_mode": ""}, "run_mode"),
     ],
 )
 async def test_what_cannot_be_is_named(made: Bureau, members: dict[str, Any], field: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from hiringhall.domain.call import Answer, Capabilities
 from hiringhall.domain.names import complaint_about
 from hiringhall.domain.refusals import Refused
-from hiringhall.wire.json_bodies import complaint_about_id, invalid
+from hiringhall.wire.json_bodies import invalid
 
 METHODS_MAX: Final = 1_000
 ABILITIES_MAX: Final = 64
@@ -28,7 +28,7 @@ class RegistrationBody(msgspec.Struct):
     run_mode: str | None = None
     methods: list[str] | None = None
     ip: str | None = None
-    port: int | str | None = None
+    port: int | None = None
     version: str | None = None
     tags: dict[str, str | int | float | bool | None] | None = None
     supported_executors: list[str] | None = None
@@ -60,36 +60,27 @@ goodbye_decoder: Final = msgspec.json.Decoder(GoodbyeBody | None).decode
 
 def run_mode_of(body: RegistrationBody) -> str | Refused:
     """The run mode in lower case; eager if none is named."""
-    mode = (body.run_mode or "eager").lower()
+    mode = "eager" if body.run_mode is None else body.run_mode.lower()
     return mode if mode in RUN_MODES else invalid("run_mode", "must be Lazy, Connected or Eager")
 
 
 def port_of(body: RegistrationBody) -> int | Refused | None:
     """The port at which a lazy worker waits; None if it names none."""
-    port = body.port
-    if port is None or port == "":
-        return None
-    if isinstance(port, str):
-        if not (port.isascii() and port.isdigit() and len(port) <= len(str(PORT_MAX))):
-            return invalid("port", "must be a whole number")
-        port = int(port)
+    port = body.port or 0
     return (port or None) if 0 <= port <= PORT_MAX else invalid("port", f"must be from 0 to {PORT_MAX}")
 
 
 def capabilities_of(body: RegistrationBody) -> Capabilities | Refused:
     """What the worker says that it can do."""
     methods, executors, tags = body.methods or (), body.supported_executors or (), body.tags or {}
-    complaint = (
-        _complaint_about_all("methods", methods, METHODS_MAX)
-        or _complaint_about_all("supported_executors", executors, ABILITIES_MAX)
-        or _complaint_about_all("tags", tags, ABILITIES_MAX)
-    )
-    if complaint is None and body.platform:
-        complaint = complaint_about_id("platform", body.platform)
     texts = {name: _text_of(value) for name, value in tags.items() if value is not None}
-    for text in texts.values():
-        if complaint is None and text and text not in (".", ".."):
-            complaint = complaint_about_id("tags", text)
+    complaint = (
+        _complaint_about_all("methods", methods, METHODS_MAX, complaint_about)
+        or _complaint_about_all("supported_executors", executors, ABILITIES_MAX, complaint_about_text)
+        or _complaint_about_all("tags", tags, ABILITIES_MAX, complaint_about_text)
+        or _complaint_about_all("tags", texts.values(), ABILITIES_MAX, complaint_about_text)
+        or _complaint_about_all("platform", (body.platform or "",), 1, complaint_about_text)
+    )
     if complaint is not None:
         return complaint
     return Capabilities(
@@ -102,13 +93,20 @@ def capabilities_of(body: RegistrationBody) -> Capabilities | Refused:
     )
 
 
-def _complaint_about_all(field: str, names: Iterable[str], most: int) -> Refused | None:
+def complaint_about_text(text: str | None) -> str | None:
+    """Why a short text cannot be as it is; None if it can, or is not there."""
+    return None if not text or text in (".", "..") else complaint_about(text)
+
+
+def _complaint_about_all(
+    field: str, names: Iterable[str], most: int, complain: Callable[[str], str | None]
+) -> Refused | None:
     for place, name in enumerate(names):
         if place >= most:
             return invalid(field, f"may hold at most {most}")
-        complaint = complaint_about(name)
+        complaint = complain(name)
         if complaint is not None:
-            return invalid(field, f"each {complaint}")
+            return invalid(field, complaint)
     return None
 
 

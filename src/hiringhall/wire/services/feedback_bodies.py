@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from hiringhall.domain.names import complaint_about
 from hiringhall.domain.refusals import Refused
 from hiringhall.ports.calls import Feedback
 from hiringhall.wire.json_bodies import decode, invalid
+from hiringhall.wire.services.bodies import complaint_about_text
 
 CONTENT_BYTES_MAX: Final = 64 * 1024
 TYPE_CHARACTERS_MAX: Final = 64
@@ -88,7 +88,7 @@ def _complaint(said: dict[str, Any], kind: Any) -> tuple[str, str] | None:
     if request_id is not None:
         if not isinstance(request_id, str):
             return ("rid", "must be a text")
-        if request_id and (why := complaint_about(request_id)) is not None:
+        if request_id and (why := complaint_about_text(request_id)) is not None:
             return ("rid", why)
     if source is not None and (isinstance(source, bool) or source not in (METHOD_REQUEST, BACKGROUND_PROCESS)):
         return ("st", "must be 1 (method request) or 2 (background process)")

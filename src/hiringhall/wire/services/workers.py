@@ -14,10 +14,12 @@ from hiringhall.operations.presence import Known
 from hiringhall.operations.service_settings import settings_of
 from hiringhall.ports.calls import Goodbye, RegisterServiceWorker
 from hiringhall.wire.hot_call import FixedHeaders, decoded, json_of, part
+from hiringhall.wire.json_bodies import invalid
 from hiringhall.wire.services.answers import told_of
 from hiringhall.wire.services.bodies import (
     RegistrationBody,
     capabilities_of,
+    complaint_about_text,
     goodbye_decoder,
     port_of,
     registration_decoder,
@@ -56,6 +58,9 @@ class RegistrationCall(ServiceCall):
             return other
         if body.service_id is not None and body.service_id != self.service:
             return Refused("forbidden", "service_id is not the service of the token")
+        for field, text in (("ip", body.ip), ("version", body.version)):
+            if (complaint := complaint_about_text(text)) is not None:
+                return invalid(field, complaint)
         mode, port, capabilities = run_mode_of(body), port_of(body), capabilities_of(body)
         if isinstance(mode, Refused) or isinstance(port, Refused) or isinstance(capabilities, Refused):
             return next(read for read in (mode, port, capabilities) if isinstance(read, Refused))
