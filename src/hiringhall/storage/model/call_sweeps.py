@@ -21,20 +21,22 @@ def next_deadline_in_ms(hall: Hall) -> int | None:
 
 
 def _deadlines(hall: Hall) -> list[int]:
-    return [call.unit.deadline_at or 0 for call in hall.book.calls.values()]
+    return [call.unit.deadline_at or 0 for call in hall.book.calls.values() if call.child_of is None]
 
 
 def sweep_deadlines(hall: Hall, ask: SweepDeadlines) -> Swept:
-    """End calls whose deadline passed; what follows for broadcasts comes when all are ended."""
+    """End calls whose deadline passed, broadcasts together with their open children; what follows comes after that."""
     since = hall.book.expired_until - LOOK_BACK_MS
     due = [
         call.unit
         for call in hall.book.calls.values()
-        if not call.unit.finished and since < (call.unit.deadline_at or 0) <= hall.now
+        if not call.unit.finished and call.child_of is None and since < (call.unit.deadline_at or 0) <= hall.now
     ]
     due.sort(key=lambda unit: (unit.deadline_at or 0, unit.id))
     more = len(due) > ask.limit
-    ended = [expire(hall, unit) for unit in due[: ask.limit]]
+    meant = due[: ask.limit]
+    meant += [child.unit for unit in meant for child in hall.book.children(unit.id) if not child.unit.finished]
+    ended = [expire(hall, unit) for unit in meant]
     for unit in ended:
         hall.follow(unit)
     if not more:

@@ -144,4 +144,4 @@ def not_found(request_id: str) -> Refused:
 
 def offered_now(hall: Hall, unit: Unit) -> bool:
     """Whether a ready call is offered to somebody."""
-    return any(id_ == unit.id and _is_offered(hall, worker, id_) for worker, id_ in hall.book.offers)
+    return unit.state is State.READY and any(id_ == unit.id for _, id_ in hall.book.offers)

@@ -30,9 +30,10 @@ def conclude(hall: Hall, call: Call, event: Event) -> None:
 def follow(hall: Hall, call: Call) -> None:
     """Carry out what follows once a call has ended."""
     unit = call.unit
+    if unit.state is not State.READY:
+        hall.book.drop_offers(work=unit.id)
     if not unit.finished:
         return
-    hall.book.drop_offers(work=unit.id)
     hall.rings[topic_of_request(unit.name)] += 1
     if unit.parent is not None:
         _count_down(hall, hall.book.calls[unit.parent])

@@ -23,7 +23,9 @@ def register(hall: Hall, ask: RegisterServiceWorker) -> Registered | Refused:
     before = hall.book.workers.get(ask.worker)
     login = hall.gate.logins.get(ask.session)
     incarnation = 0 if before is None else before.incarnation
-    if login is None or login.ended or login.incarnation not in (None, incarnation):
+    whose = None if login is None else (login.service, login.subject)
+    stands = login is not None and not login.ended and login.incarnation in (None, incarnation)
+    if login is None or not stands or whose != (ask.service, ask.worker_id):
         return Refused("worker_superseded", "another process has registered as this worker since")
     login.incarnation = incarnation + 1
     hall.book.workers[ask.worker] = ServiceWorker(
@@ -83,8 +85,9 @@ def lose_children(hall: Hall, worker: str) -> None:
 
 
 def remove(hall: Hall, worker: str) -> None:
-    """Forget what is known of a service worker; its own lane goes with it."""
-    hall.book.workers.pop(worker, None)
-    hall.book.drop_offers(worker=worker)
+    """Forget what is known of a service worker; what waited for it alone is lost."""
+    drop_offers(hall, worker)
     lose_children(hall, worker)
-    hall.book.lanes.pop(worker_lane(worker), None)
+    known = hall.book.workers.pop(worker, None)
+    if known is not None:
+        hall.rings[topic_of_service(known.service)] += 1

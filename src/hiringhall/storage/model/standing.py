@@ -13,7 +13,9 @@ def standing(hall: Hall, worker: str, session: str) -> ServiceWorker | Refused:
     if known is None:
         return Refused("not_registered", "this worker is not registered: it has to register first")
     login = hall.gate.logins.get(session)
-    if login is None or login.ended or login.incarnation not in (None, known.incarnation):
+    whose = None if login is None else (login.service, login.subject)
+    stands = login is not None and not login.ended and login.incarnation in (None, known.incarnation)
+    if not stands or whose != (known.service, known.worker_id):
         return Refused("worker_superseded", "another process has registered as this worker since")
     return known
 
