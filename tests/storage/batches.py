@@ -38,6 +38,7 @@ from hiringhall.ports.asks import (
     Take,
     Unblock,
 )
+from hiringhall.ports.calls import ForgetCalls, Respond, Submit, SweepDeadlines
 from hiringhall.storage.model.hall import Hall
 
 PLANS: Final = ("a", "a/b ü", "a%2Fb")
@@ -56,7 +57,9 @@ class PatientTerms(Terms):
         return 200_000
 
 
-TERMS: Final = PatientTerms(visibility_timeout_ms=60_000, heartbeat_delay_ms=30_000, run_limit_ms=200_000)
+TERMS: Final = PatientTerms(
+    visibility_timeout_ms=60_000, heartbeat_delay_ms=30_000, run_limit_ms=200_000, call_run_limit_ms=150_000
+)
 STEPS_MS: Final = (1, 2, 40, 900, 3_000, 9_000, 31_000, 66_000, 140_000, 700_000)
 POLICIES: Final = (
     Policy(),
@@ -112,23 +115,29 @@ class Writer:
 
     def batch(self) -> tuple[list[Draft], int]:
         """The next batch and its time. No two asks are about one unit of one worker, as the port demands."""
-        self.now += self.chance.choices(STEPS_MS, (8, 8, 8, 8, 6, 4, 3, 3, 1, 1))[0]
+        self._tick()
         if self.chance.random() < 0.06:
             self.now += 150_000
             return [SweepSilent(), SweepRunLimit()], self.now
-        drafts: list[Draft] = []
-        seen: set[Any] = set()
         length = self.chance.choice((1, 2, 3, 6, 10))
         verbs = self.chance.choices(list(self._verbs), list(self._verbs.values()), k=length)
         if self.chance.random() < 0.3:  # a batch of one channel, as it comes in production
             verbs = [self.chance.choice((self._take, self._settle))] * length
+        return self._distinct(verbs), self.now
+
+    def _tick(self) -> None:
+        self.now += self.chance.choices(STEPS_MS, (8, 8, 8, 8, 6, 4, 3, 3, 1, 1))[0]
+
+    def _distinct(self, verbs: Sequence[Callable[[], Draft | None]]) -> list[Draft]:
+        drafts: list[Draft] = []
+        seen: set[Any] = set()
         for verb in verbs:
             draft = verb()
             marks = _marks(draft)
             if draft is not None and not seen & marks:
                 seen |= marks
                 drafts.append(draft)
-        return drafts, self.now
+        return drafts
 
     def _pick(self, *shares: tuple[int, Any]) -> Any:
         return self.chance.choices([value for _, value in shares], [share for share, _ in shares])[0]
@@ -307,7 +316,11 @@ def _marks(draft: Draft | None) -> set[Any]:
             return {(draft.worker, draft.key)}
         case Register():
             return {draft.worker, draft.token_hash} - {None}
-        case Beat() | Forget() | SweepRetries():
+        case Respond():
+            return {draft.unit}
+        case Submit() if draft.key is not None:
+            return {draft.unit}
+        case Beat() | SweepDeadlines() | ForgetCalls() | Forget() | SweepRetries():
             return {type(draft)}
         case _:
             return set()

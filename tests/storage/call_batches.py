@@ -7,8 +7,19 @@ from typing import Final
 from hiringhall.domain.call import Answer, Capabilities, Dispatch, Requires
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import State
-from hiringhall.domain.names import service_worker
-from hiringhall.ports.asks import DirectWorker, MarkSeen, Reconcile, RemoveWorker, Sign, SweepRetries
+from hiringhall.domain.names import service_of, service_worker
+from hiringhall.domain.work import Unit
+from hiringhall.ports.asks import (
+    Beat,
+    DirectWorker,
+    MarkSeen,
+    Reconcile,
+    RemoveWorker,
+    Sign,
+    SweepRetries,
+    SweepRunLimit,
+    SweepSilent,
+)
 from hiringhall.ports.calls import (
     AddFeedback,
     Drain,
@@ -25,6 +36,7 @@ from hiringhall.ports.calls import (
 from hiringhall.ports.identity import BeginSession, EndSessions, HashedSecret, PauseService, PutService
 from hiringhall.storage.model.call_book import Call
 from hiringhall.storage.model.hall import Hall
+from hiringhall.storage.model.identity import Login
 from tests.storage.batches import Draft, ReturnByName, Writer
 
 SERVICES: Final = ("math", "text/ü %")
@@ -58,20 +70,21 @@ class CallWriter(Writer):
         super().__init__(seed, hall)
         self._made = 0
         self._sids = 0
+        self._ordeal = 0  # how many batches of a hard time are still to come
         few = {verb: max(1, weight // 6) for verb, weight in self._verbs.items()}
         self._verbs = few | {
             self._put_service: 2,
             self._pause_service: 1,
-            self._begin_session: 5,
+            self._begin_session: 10,
             self._end_sessions: 1,
-            self._register_worker: 8,
+            self._register_worker: 7,
             self._submit: 34,
             self._drain: 34,
             self._lock: 14,
             self._respond: 36,
             self._withdraw: 8,
             self._add_feedback: 10,
-            self._goodbye: 2,
+            self._goodbye: 3,
             self._sweep_deadlines: 4,
             self._forget_calls: 2,
             self._mark_service_workers: 10,
@@ -84,42 +97,71 @@ class CallWriter(Writer):
         self._alone = (self._drain, self._respond, self._submit, self._lock, self._add_feedback)
 
     def batch(self) -> tuple[list[Draft], int]:
-        """The next batch; now and then one of a single verb, as it comes in production."""
+        """The next batch; now and then one of a single verb, as it comes in production, or a hard time begins."""
+        if self._ordeal or self.chance.random() < 0.01:
+            return self._hard_time()
         if self.chance.random() < 0.2:
+            self._tick()
             verb = self.chance.choice(self._alone)
-            return self._distinct([verb] * self.chance.choice((2, 3, 6))), self._tick()
+            return self._distinct([verb] * self.chance.choice((2, 3, 6))), self.now
         return super().batch()
 
+    def _hard_time(self) -> tuple[list[Draft], int]:
+        """All workers take what there is, and all fall silent; so often that calls are abandoned for good."""
+        self._ordeal = self._ordeal - 1 if self._ordeal else 11
+        if self._ordeal % 2:
+            self.now += 100
+            able = [worker for worker in sorted(self.hall.book.workers) if self._good_sessions(worker)]
+            heard = MarkSeen(tuple(Sign(worker, 0) for worker in able))
+            return [Beat(), heard, *(Drain(worker, self._good_sessions(worker)[0]) for worker in able)], self.now
+        self.now += 150_000
+        return [SweepSilent(), SweepRunLimit()], self.now
+
     # --- who and what ------------------------------------------------------------------------------------------------
+
+    def _some_unit(self, *states: State) -> Unit | None:
+        """A task: what is written about plans is about these alone."""
+        found = [task.unit for task in self.hall.tasks.values() if not states or task.unit.state in states]
+        return self.chance.choice(found) if found else None
 
     def _caller(self) -> tuple[str, str]:
         caller: tuple[str, str] = self.chance.choice(CALLERS)
         return caller
 
-    def _session(self, worker: str, incarnation: int | None = None) -> str:
-        """Mostly a session of that worker that is good for it."""
-        service, name = CALLERS[SERVICE_WORKERS.index(worker)]
-        own = {
-            sid: login
-            for sid, login in self.hall.gate.logins.items()
-            if (login.service, login.subject) == (service, name)
-        }
+    def _sessions(self, worker: str) -> dict[str, Login]:
+        """The logins of a worker."""
+        whose = CALLERS[SERVICE_WORKERS.index(worker)]
+        logins = self.hall.gate.logins
+        return {sid: login for sid, login in logins.items() if (login.service, login.subject) == whose}
+
+    def _good_sessions(self, worker: str) -> list[str]:
+        """Those of them that may act for the worker."""
         known = self.hall.book.workers.get(worker)
-        good = [sid for sid, login in own.items() if known and login.incarnation in (None, known.incarnation)]
-        if good and self.chance.random() < 0.9:
+        incarnation = 0 if known is None else known.incarnation
+        return [
+            sid
+            for sid, login in self._sessions(worker).items()
+            if login.incarnation in (None, incarnation) and not login.ended
+        ]
+
+    def _session(self, worker: str) -> str:
+        """Mostly one that may act for the worker."""
+        good = self._good_sessions(worker)
+        if good and self.chance.random() < 0.95:
             return str(self.chance.choice(good))
-        return str(self.chance.choice([*own, "unknown", ""]))
+        return str(self.chance.choice([*self._sessions(worker), "unknown", ""]))
 
     def _some_call(self, *states: State) -> Call | None:
         found = [call for call in self.hall.book.calls.values() if not states or call.unit.state in states]
         recent = sorted(found, key=lambda call: call.unit.id)[-12:]
         return self.chance.choice(recent) if recent else None
 
-    def _some_worker(self) -> str:
-        registered = list(self.hall.book.workers)
-        if registered and self.chance.random() < 0.9:
-            return str(self.chance.choice(sorted(registered)))
-        return str(self.chance.choice(SERVICE_WORKERS))
+    def _some_worker(self, service: str | None = None) -> str:
+        """Mostly one that is registered and may act, of the service if one is named."""
+        registered = sorted(self.hall.book.workers)
+        able = [key for key in registered if self._good_sessions(key) and service in (None, service_of(key))]
+        chosen = able if able and self.chance.random() < 0.95 else SERVICE_WORKERS
+        return str(self.chance.choice(chosen))
 
     def _request_id(self, call: Call | None) -> str:
         return "r-none" if call is None or self.chance.random() < 0.02 else call.unit.name
@@ -145,8 +187,8 @@ class CallWriter(Writer):
         sid = f"sid-{self._sids}"
         return BeginSession(sid, "worker", name, service, f"secret of {service}", sid.encode(), 10**12)
 
-    def _end_sessions(self) -> Draft:
-        return EndSessions(*self._caller())
+    def _end_sessions(self) -> Draft | None:
+        return EndSessions(*self._caller()) if self.chance.random() < 0.3 else None
 
     def _register_worker(self) -> Draft:
         service, name = self._caller()
@@ -160,7 +202,9 @@ class CallWriter(Writer):
         )  # fmt: skip
 
     def _goodbye(self) -> Draft:
-        worker = self._some_worker()
+        failed = [call.child_of for call in self.hall.book.calls.values() if call.unit.retry_at is not None]
+        loser = self.chance.choice(failed) if failed else None
+        worker = loser or self._some_worker()
         held = [unit.name for unit in self.hall.held_by(worker)]
         unstarted = {name for name in held if self.chance.random() < 0.5} | {"r-none"}
         return Goodbye(worker, self._session(worker), frozenset(unstarted))
@@ -198,15 +242,16 @@ class CallWriter(Writer):
             worker, work = self.chance.choice(offers)
             call: Call | None = self.hall.book.calls[work]
         else:
-            worker, call = self._some_worker(), self._some_call()
+            call = self._some_call(State.READY, State.HELD) if self.chance.random() < 0.7 else self._some_call()
+            worker = self._some_worker(None if call is None else call.service)
         limited = self.chance.random() < 0.7
         return Lock(worker, self._session(worker), self._service_for(worker), self._request_id(call), limited)
 
     def _respond(self) -> Draft:
-        call = self._some_call(State.HELD) if self.chance.random() < 0.75 else self._some_call()
+        call = self._answered()
         last = None if call is None else call.unit.holder or call.unit.last_holder
-        known = last if last in SERVICE_WORKERS and self.chance.random() < 0.9 else None
-        worker = known or self._some_worker()
+        known = last if last in self.hall.book.workers and self.chance.random() < 0.9 else None
+        worker = known or self._some_worker(None if call is None else call.service)
         answer = self._pick((5, Answer.SUCCESS), (2, Answer.FAILED), (5, Answer.ERROR))
         key = self._key()
         return Respond(
@@ -216,10 +261,22 @@ class CallWriter(Writer):
             self.chance.choice((0.0, 0.25, 1.0)), key, self.chance.choice((b"1" * 32, b"2" * 32)),
         )  # fmt: skip
 
+    def _answered(self) -> Call | None:
+        """Mostly a held call, but seldom one that was abandoned: or none would ever be abandoned too often."""
+        chance = self.chance.random()
+        if chance < 0.15:
+            late = [call for call in self.hall.book.calls.values() if self._may_come_late(call)]
+            return self.chance.choice(late) if late else self._some_call()
+        call = (self._some_call(State.HELD) if chance < 0.85 else None) or self._some_call()
+        return None if call is not None and call.unit.abandoned and self.chance.random() < 0.7 else call
+
+    def _may_come_late(self, call: Call) -> bool:
+        return call.unit.state is State.READY and call.unit.last_holder is not None
+
     def _add_feedback(self) -> Draft:
         call = self._some_call(State.HELD) or self._some_call()
         last = None if call is None else call.unit.holder or call.unit.last_holder
-        worker = last if last in SERVICE_WORKERS and self.chance.random() < 0.9 else self._some_worker()
+        worker = last if last in self.hall.book.workers and self.chance.random() < 0.9 else self._some_worker()
         assert worker is not None
         items = [
             Feedback(
@@ -250,8 +307,8 @@ class CallWriter(Writer):
         quiet, terminate = self._pick((1, (True, None)), (3, (False, None)), (1, (None, True)), (3, (False, False)))
         return DirectWorker(self._some_worker(), quiet, terminate)
 
-    def _remove_service_worker(self) -> Draft:
-        return RemoveWorker(self._some_worker())
+    def _remove_service_worker(self) -> Draft | None:
+        return RemoveWorker(self._some_worker()) if self.chance.random() < 0.3 else None
 
     def _return_call(self) -> Draft | None:
         call = self._some_call(State.HELD) or self._some_call()
