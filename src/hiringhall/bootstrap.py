@@ -14,7 +14,8 @@ from hiringhall.auth.first_start import Folder
 from hiringhall.auth.keyring import BadKey, Keyring, Keyrings, key_of_folder, keys_from_tokens, read_keys
 from hiringhall.auth.source import read_networks
 from hiringhall.auth.tokens import Tokens, make_token, split_values
-from hiringhall.config import BadSetting, Settings
+from hiringhall.config import BadSetting, Declared, Settings
+from hiringhall.operations.declared import apply_declared
 from hiringhall.operations.hall import Hall, terms_of
 from hiringhall.operations.recheck import Recheck
 from hiringhall.ports.store import Store, StoreUnavailable
@@ -83,7 +84,7 @@ class Server:
         self.folder.close()
 
 
-async def build(settings: Settings) -> Server:
+async def build(settings: Settings, declared: Declared | None = None) -> Server:
     """A server from its settings, in the running event loop.
 
     Raises:
@@ -107,7 +108,15 @@ async def build(settings: Settings) -> Server:
             with contextlib.suppress(TimeoutError):  # the re-check covers what is missed until it listens
                 await asyncio.wait_for(listener.ready(), LISTEN_WITHIN_SECONDS)
         hall = Hall(settings, tokens, store, wakeups, keyrings)
-        await hall.identities.signing.prepare()
+        try:
+            await hall.identities.signing.prepare()
+            if declared is not None:
+                await apply_declared(hall, declared)
+        except BaseException:
+            if listener is not None:
+                await listener.close()
+            await hall.close()
+            raise
         return Server(hall, folder, made, listener)
     except BaseException:
         folder.close()

@@ -16,6 +16,8 @@ from typing import Any, Final
 
 FILE: Final = "hall.toml"
 PREFIX: Final = "HALL_"
+DECLARED: Final = ("services", "clients")
+"""The tables of the file that are no settings."""
 FLAG_VALUES: Final = {
     "1": True,
     "true": True,
@@ -212,6 +214,72 @@ def read_settings(
     return Settings(**values)
 
 
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Services and clients that the file wants there to be: by name, the members. `path`: of the file."""
+
+    path: str = FILE
+    services: Mapping[str, Any] = field(default_factory=dict)
+    clients: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_declared(
+    data: str, environment: Mapping[str, str] | None = None, working_folder: Path | None = None
+) -> Declared:
+    """What `hall.toml` says of services and clients. `data`: the data folder.
+
+    A secret or the value of a setting is a text, or `{file = "PATH"}` or `{env = "VARIABLE"}` where it is found.
+
+    Raises:
+        BadSetting: a table is none, or what it refers to is not there; never with the value of a secret.
+    """
+    environment = os.environ if environment is None else environment
+    path, members = _read_file([(working_folder or Path()) / FILE, Path(data) / FILE])
+    found: dict[str, dict[str, Any]] = {}
+    for kind in DECLARED:
+        owners = _table(members.get(kind, {}), f"{kind} in {path}")
+        found[kind] = {}
+        for name, said in owners.items():
+            place = f"{kind}.{name} in {path}"
+            owner = dict(_table(said, place))
+            if "secret" in owner:
+                owner["secret"] = _referred(owner["secret"], f"secret of {place}", environment)
+            if "settings" in owner:
+                settings = _table(owner["settings"], f"settings of {place}")
+                owner["settings"] = {
+                    key: _referred(value, f"settings.{key} of {place}", environment) for key, value in settings.items()
+                }
+            found[kind][name] = owner
+    return Declared(path, found["services"], found["clients"])
+
+
+def _table(found: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(found, dict):
+        raise BadSetting(f"{place}: must be a table")
+    return found
+
+
+def _referred(value: Any, place: str, environment: Mapping[str, str]) -> Any:
+    """A value, or what the file or variable holds that it names; the line break at the end of a file is not meant."""
+    if not isinstance(value, dict):
+        return value
+    if list(value) == ["file"]:
+        try:
+            return Path(str(value["file"])).read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
+        except OSError as problem:
+            raise BadSetting(f"{place}: {value['file']}: {problem.strerror or problem}") from None
+        except UnicodeDecodeError:
+            raise BadSetting(f"{place}: {value['file']} is not UTF-8") from None
+    if list(value) == ["env"]:
+        found = environment.get(str(value["env"]))
+        if not found:
+            raise BadSetting(f"{place}: the variable {value['env']} is not set")
+        if any("\ud800" <= character <= "\udfff" for character in found):  # bytes that are no UTF-8
+            raise BadSetting(f"{place}: the variable {value['env']} is not UTF-8")
+        return found
+    raise BadSetting(f'{place}: must be a text, {{file = "PATH"}} or {{env = "VARIABLE"}}')
+
+
 def _candidates(
     setting: Setting, flags: Mapping[str, Any], environment: Mapping[str, str], in_file: tuple[str, Mapping[str, Any]]
 ) -> list[tuple[str, Any]]:
@@ -234,7 +302,7 @@ def _read_file(paths: list[Path]) -> tuple[str, Mapping[str, Any]]:
             raise BadSetting(f"{path}: {problem}") from None
         known = {setting.name for setting in SETTINGS}
         for member in members:
-            if member not in known:
+            if member not in known and member not in DECLARED:
                 raise BadSetting(
                     f"{member} in {path}: there is no such setting; the settings are {', '.join(sorted(known))}"
                 )

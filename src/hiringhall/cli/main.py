@@ -8,10 +8,12 @@ import typer
 
 from hiringhall import __version__
 from hiringhall.cli.call import call, cancel, follow_command
+from hiringhall.cli.client import app as client_app
 from hiringhall.cli.explain import explain
 from hiringhall.cli.plan import app as plan_app
 from hiringhall.cli.serve import HELP as SERVE_HELP
 from hiringhall.cli.serve import serve_command
+from hiringhall.cli.service import app as service_app
 from hiringhall.cli.trouble import Commands
 from hiringhall.cli.work import app as work_app
 from hiringhall.cli.worker import app as worker_app
@@ -29,6 +31,8 @@ app.command("serve", help=SERVE_HELP)(serve_command)
 app.add_typer(plan_app, name="plan")
 app.add_typer(work_app, name="work")
 app.add_typer(worker_app, name="worker")
+app.add_typer(service_app, name="service")
+app.add_typer(client_app, name="client")
 app.command("call")(call)
 app.command("follow")(follow_command)
 app.command("cancel")(cancel)

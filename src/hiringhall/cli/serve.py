@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from hiringhall.cli.trouble import USAGE, Trouble
-from hiringhall.config import SETTINGS, BadSetting, Setting, Settings, read_settings
+from hiringhall.config import SETTINGS, BadSetting, Declared, Setting, Settings, read_declared, read_settings
 
 if TYPE_CHECKING:
     from hiringhall.asgi.server import Address
@@ -31,6 +31,7 @@ def serve_command(**flags: Any) -> None:
     """Read the settings and serve until SIGTERM or SIGINT."""
     try:
         settings = read_settings(flags)
+        declared = read_declared(settings.data)
     except BadSetting as bad:
         raise Trouble(str(bad), status=USAGE if str(bad).startswith("--") else 1) from None
     import asyncio
@@ -43,17 +44,17 @@ def serve_command(**flags: Any) -> None:
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(_serve(settings))
+        runner.run(_serve(settings, declared))
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, declared: Declared) -> None:
     from hiringhall.asgi.server import Listener, serve
     from hiringhall.auth.first_start import FolderInUse
     from hiringhall.bootstrap import build
     from hiringhall.ports.store import StoreUnavailable
 
     try:
-        server = await build(settings)
+        server = await build(settings, declared)
     except (BadSetting, FolderInUse, StoreUnavailable) as problem:
         raise Trouble(str(problem)) from None
     except OSError as problem:

@@ -29,9 +29,10 @@ class Stored:
 
 
 async def put_service(
-    hall: Hall, service: str, wish: ServiceWish, *, retire: bool = False, source: str = ""
+    hall: Hall, service: str, wish: ServiceWish, *, retire: bool = False, spare: bool = True, source: str = ""
 ) -> Stored | Refused:
-    """Make a service, or change what is said of it; the same again changes nothing.
+    """Make a service, or change what is said of it; the same again changes nothing. `spare`: one that is made without a
+    secret gets a made one.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
@@ -46,18 +47,19 @@ async def put_service(
     secret = await _hashed(hall, "worker", service, wish.secret, source)
     if isinstance(secret, Refused):
         return secret
-    spare, spare_hashed = made_secret()
-    ask = PutService(
-        service, secret, None if wish.secret else spare_hashed, retire, sealed, wish.dispatch, wish.methods
+    told, hashed = made_secret()
+    fallback = hashed if spare and wish.secret is None else None
+    put: Put = await hall.coalescer.one(
+        PutService(service, secret, fallback, retire, sealed, wish.dispatch, wish.methods)
     )
-    put: Put = await hall.coalescer.one(ask)
-    return Stored(put.created, spare if put.spare_used else None)
+    return Stored(put.created, told if put.spare_used else None)
 
 
 async def put_client(
-    hall: Hall, client: str, wish: ClientWish, *, retire: bool = False, source: str = ""
+    hall: Hall, client: str, wish: ClientWish, *, retire: bool = False, spare: bool = True, source: str = ""
 ) -> Stored | Refused:
-    """Make a client, or change what is said of it; the same again changes nothing.
+    """Make a client, or change what is said of it; the same again changes nothing. `spare`: one that is made without a
+    secret gets a made one.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
@@ -67,10 +69,10 @@ async def put_client(
     secret = await _hashed(hall, "client", client, wish.secret, source)
     if isinstance(secret, Refused):
         return secret
-    spare, spare_hashed = made_secret()
-    ask = PutClient(client, secret, None if wish.secret else spare_hashed, retire, wish.allow)
-    put: Put = await hall.coalescer.one(ask)
-    return Stored(put.created, spare if put.spare_used else None)
+    told, hashed = made_secret()
+    fallback = hashed if spare and wish.secret is None else None
+    put: Put = await hall.coalescer.one(PutClient(client, secret, fallback, retire, wish.allow))
+    return Stored(put.created, told if put.spare_used else None)
 
 
 async def _hashed(hall: Hall, role: Role, owner: str, secret: str | None, source: str) -> HashedSecret | Refused | None:
