@@ -24,7 +24,7 @@ SELECT w.id, w.lane, l.key, r.request_id, w.state, w.priority, w.seq, w.waiting_
     y.params, r.made_at, r.traceparent, r.feedback_count, r.avoid_until
 FROM request AS r
 JOIN work AS w ON w.id = r.work
-JOIN payload AS y ON y.work = r.work
+JOIN payload AS y ON y.work = coalesce(r.parent, r.work)
 LEFT JOIN lane AS l ON l.id = w.lane
 """
 RESULTS = "SELECT work, answer, result, error_text, worker, key, body, at FROM result"

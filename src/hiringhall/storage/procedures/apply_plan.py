@@ -15,7 +15,8 @@ from hiringhall.domain.topics import plan_lane, topic_of_plan
 from hiringhall.ports.asks import Applied, Apply
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.new_tasks import Known, allocate, digest_of, insert, lay_out
-from hiringhall.storage.procedures.units import Changes, lock_units, text_of, write, write_tally
+from hiringhall.storage.procedures.units import Changes, lock_units, text_of
+from hiringhall.storage.procedures.writing import write, write_tally
 
 NAMES_SHOWN_MAX = 50
 

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import State
+from hiringhall.domain.names import call_name
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import Reconcile, Return
 from hiringhall.storage.procedure import Context, Fetch, Procedure
-from hiringhall.storage.procedures.units import Changes, lock_units, write
+from hiringhall.storage.procedures.units import Changes, lock_units
+from hiringhall.storage.procedures.writing import write
 
 
 def take_back(changes: Changes, unit: Unit, cause: Cause) -> None:
@@ -48,6 +50,8 @@ def reconcile(context: Context, asks: Sequence[Reconcile]) -> Procedure:
         changes = Changes()
         for unit in units.values():
             names = {(unit.plan, unit.name, unit.handed_version), (unit.plan, unit.name, unit.version)}
+            if not unit.plan:
+                names = {call_name(unit.name)}
             if unit.holder != ask.worker or unit.state is not State.HELD:
                 continue
             if (unit.handed_at or 0) <= latest and not names & ask.named:

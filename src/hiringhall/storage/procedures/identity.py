@@ -26,6 +26,7 @@ from hiringhall.ports.identity import (
     ServiceView,
 )
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
+from hiringhall.storage.procedures.lanes import pause_lanes
 
 
 def put_service(context: Context, asks: Sequence[PutService]) -> Procedure:
@@ -96,6 +97,7 @@ def pause_service(context: Context, asks: Sequence[PauseService]) -> Procedure:
         rows = yield Fetch("pause_service", {"service": ask.service, "paused": int(ask.paused)})
         if rows:
             context.ring(topic_of_service(ask.service))
+            yield from pause_lanes(context, ask.service, paused=ask.paused)
         outcomes.append(bool(rows))
     return outcomes
 

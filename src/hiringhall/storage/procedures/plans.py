@@ -11,7 +11,8 @@ from hiringhall.ports.asks import DeletePlan, Forget, PausePlan, Swept, Unblock
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.apply_plan import NAMES_SHOWN_MAX, delete_tasks
 from hiringhall.storage.procedures.steer import tell_to_stop
-from hiringhall.storage.procedures.units import Changes, lock_units, write
+from hiringhall.storage.procedures.units import Changes, lock_units
+from hiringhall.storage.procedures.writing import write
 
 UNBLOCK_LIMIT = 500
 

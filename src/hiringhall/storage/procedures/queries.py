@@ -6,6 +6,7 @@ import json
 from collections.abc import Generator
 
 from hiringhall.domain.lifecycle import Move, State
+from hiringhall.domain.names import SERVICE_WORKER
 from hiringhall.ports.questions import (
     Alive,
     FindPlan,
@@ -23,6 +24,7 @@ from hiringhall.ports.questions import (
     WorkerView,
 )
 from hiringhall.storage.procedure import Context, Fetch, Procedure, Row, Step
+from hiringhall.storage.procedures.requests import service_views
 from hiringhall.storage.procedures.units import unit_from, view_of
 
 
@@ -39,7 +41,7 @@ def find_workers(_: Context, query: FindWorkers) -> Procedure:
         rows += yield Fetch("find_workers_by_key", {"workers": list(query.keys)})
     if query.token_hashes:
         rows += yield Fetch("find_workers_by_token", {"hashes": [value.hex() for value in query.token_hashes]})
-    return (yield from _with_cancels(rows))
+    return (yield from _with_cancels(rows, told_services=True))
 
 
 def list_workers(_: Context, query: ListWorkers) -> Procedure:
@@ -48,15 +50,18 @@ def list_workers(_: Context, query: ListWorkers) -> Procedure:
     return (yield from _with_cancels(rows))
 
 
-def _with_cancels(rows: list[Row]) -> Generator[Step, list[Row], list[WorkerView]]:
+def _with_cancels(rows: list[Row], *, told_services: bool = False) -> Generator[Step, list[Row], list[WorkerView]]:
     told = (yield Fetch("find_directives", {"workers": sorted({row[0] for row in rows})})) if rows else []
     cancels: dict[str, list[str]] = {}
     for worker, target in told:
         cancels.setdefault(worker, []).append(target)
+    of_services = sorted({row[0] for row in rows if told_services and row[0].startswith(SERVICE_WORKER)})
+    services = yield from service_views(of_services)
     return [
         WorkerView(
             row[0], json.loads(row[1]), bool(row[2]), bool(row[3]), bool(row[4]), row[5], row[6], row[7], bool(row[8]),
             tuple(cancels.get(row[0], ())), row[9], bytes(row[10]) if row[10] is not None else None,
+            services.get(row[0]),
         )
         for row in rows
     ]  # fmt: skip

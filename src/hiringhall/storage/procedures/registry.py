@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from hiringhall.ports import asks, identity, questions
+from hiringhall.ports import asks, calls, identity, questions
 from hiringhall.storage.procedure import Procedure
 from hiringhall.storage.procedures import (
     apply_plan,
+    drain,
+    feedback,
+    forget_calls,
     give_back,
     logins,
+    offers,
     plans,
     queries,
+    requests,
+    respond,
+    service_workers,
     settle,
     steer,
+    submit,
     sweeps,
     take,
+    withdraw,
     workers,
 )
 from hiringhall.storage.procedures import identity as owners
@@ -53,6 +62,16 @@ PROCEDURES: Final[dict[type[Any], Callable[..., Procedure]]] = {
     identity.PutSigningKey: logins.put_signing_key,
     identity.Reseal: logins.reseal,
     identity.ForgetLogins: logins.forget_logins,
+    calls.RegisterServiceWorker: service_workers.register,
+    calls.Goodbye: service_workers.goodbye,
+    calls.Submit: submit.submit,
+    calls.Withdraw: withdraw.withdraw,
+    calls.Drain: drain.drain,
+    calls.Lock: offers.lock,
+    calls.Respond: respond.respond,
+    calls.AddFeedback: feedback.add_feedback,
+    calls.SweepDeadlines: withdraw.sweep_deadlines,
+    calls.ForgetCalls: forget_calls.forget_calls,
 }
 """From the type of an ask to `procedure(context, asks)`, which returns one outcome for each."""
 
@@ -75,5 +94,9 @@ QUERIES: Final[dict[type[Any], Callable[..., Procedure]]] = {
     identity.FindSecrets: owners.find_secrets,
     identity.FindSessions: logins.find_sessions,
     identity.FindSigningKeys: logins.find_signing_keys,
+    calls.FindRequests: requests.find_requests,
+    calls.ReadFeedback: feedback.read_feedback,
+    calls.ListMethods: requests.list_methods,
+    calls.LazyWorkers: requests.lazy_workers,
 }
 """From the type of a query to `procedure(context, query)`, which returns its result."""

@@ -12,7 +12,8 @@ from hiringhall.domain.topics import plan_lane, topic_of_worker
 from hiringhall.domain.work import Conflict, Unit
 from hiringhall.ports.asks import Settle, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
-from hiringhall.storage.procedures.units import Changes, lock_units, unit_from, view_of, write
+from hiringhall.storage.procedures.units import Changes, lock_units, unit_from, view_of
+from hiringhall.storage.procedures.writing import write
 
 
 def settle(context: Context, asks: Sequence[Settle]) -> Procedure:

@@ -17,7 +17,7 @@ from hiringhall.domain.topics import plan_lane, topic_of_plan
 from hiringhall.ports.asks import Applied, Apply
 from hiringhall.storage.procedure import Context, Fetch, Many, Row, Step
 from hiringhall.storage.procedures.new_tasks import Layout, allocate, insert, lay_out
-from hiringhall.storage.procedures.units import write_tally
+from hiringhall.storage.procedures.writing import write_tally
 
 STAGED_TASKS_MIN: Final = 1_000
 """A plan with fewer tasks is stored in one transaction."""

@@ -12,7 +12,8 @@ from hiringhall.domain.topics import topic_of_worker
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import RetryPlan, Steer
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
-from hiringhall.storage.procedures.units import Changes, load_missing, lock_units, view_of, write
+from hiringhall.storage.procedures.units import Changes, load_missing, lock_units, view_of
+from hiringhall.storage.procedures.writing import write
 
 
 def steer(context: Context, asks: Sequence[Steer]) -> Procedure:

@@ -14,8 +14,9 @@ from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import Beat, Beaten, FoldTallies, SweepRetries, SweepRunLimit, SweepSilent, Swept
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.give_back import take_back
-from hiringhall.storage.procedures.units import Changes, lock_units, write
+from hiringhall.storage.procedures.units import Changes, lock_units
 from hiringhall.storage.procedures.workers import pulse_from
+from hiringhall.storage.procedures.writing import write
 
 
 def beat(context: Context, asks: Sequence[Beat]) -> Procedure:

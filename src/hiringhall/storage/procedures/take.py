@@ -10,7 +10,8 @@ from hiringhall.domain import work
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import Take, Taken, TaskView
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
-from hiringhall.storage.procedures.units import lock_units, unit_from, view_of, write_tally
+from hiringhall.storage.procedures.units import lock_units, unit_from, view_of
+from hiringhall.storage.procedures.writing import write_tally
 
 Contents: TypeAlias = tuple[str, str | None]
 """The detail of a task, and the trace context of the request that applied its plan."""

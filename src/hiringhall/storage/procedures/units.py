@@ -1,28 +1,25 @@
-"""Units of work between rows and decisions: load and lock them, write back what changed, and what follows from it.
+"""Units of work between rows and decisions: load and lock them, and remember what changed.
 
 A procedure locks units in ascending order of their ids, lets the domain decide on each, notes the events in
-`Changes`, and ends with `write`. Dependents are numbered after what they depend on, so that locks are nearly always
-taken in one order. A changed plan file may make a stored task depend on a new one; should two transactions then wait
-for each other, PostgreSQL ends one of them and it is repeated.
+`Changes`, and ends with `writing.write`. Dependents are numbered after what they depend on, so that locks are nearly
+always taken in one order. A changed plan file may make a stored task depend on a new one; should two transactions then
+wait for each other, PostgreSQL ends one of them and it is repeated.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import SATISFIED, State
 from hiringhall.domain.retry import DEFAULT_POLICY, Backoff, Policy
-from hiringhall.domain.topics import topic_of
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import TaskView
-from hiringhall.storage.procedure import Context, Fetch, Many, Row, Step
+from hiringhall.storage.procedure import Fetch, Row, Step
 
 _STATES: Final[dict[str, State]] = {state.value: state for state in State}
 _CAUSES: Final[dict[str, Cause]] = {cause: cause for cause in Cause}
@@ -83,6 +80,7 @@ class Changes:
     events: list[Event] = field(default_factory=list)
     satisfied: list[int] = field(default_factory=list)
     failed: list[Unit] = field(default_factory=list)
+    answers: dict[int, dict[str, Any]] = field(default_factory=dict)  # accepted answers to calls, by their units
 
     def note(self, before: str, unit: Unit, event: Event | None) -> None:
         """Remember that `unit`, which was counted as `before`, changed."""
@@ -113,101 +111,9 @@ def lock_units(
     return {row[0]: any_unit_from(row) for row in rows}
 
 
-def write(context: Context, changes: Changes) -> Generator[Step, list[Row], None]:
-    """Write everything that changed, and carry out what follows: skipped descendants, closed edges, counts, rings."""
-    while changes.failed or changes.satisfied:
-        if changes.failed:
-            yield from _skip_descendants(changes)
-        if changes.satisfied:
-            yield from _close_edges(changes)
-    if not changes.units:
-        return
-    yield Many("update_work", [_columns(unit) for unit in changes.units.values()])
-    tally: Counter[tuple[int, str]] = Counter()
-    for unit in changes.units.values():
-        before, after = changes.before[unit.id], unit.counted_as
-        if before != after:
-            tally[unit.lane, before] -= 1
-            tally[unit.lane, after] += 1
-            if unit.state is State.READY:
-                context.ring(topic_of(unit.lane_key))
-    yield from write_events(context, changes.events)
-    yield from write_tally(tally)
-
-
-def write_events(context: Context, events: Sequence[Event]) -> Generator[Step, list[Row], None]:
-    """Append to the audit log."""
-    if events:
-        yield Many("insert_event", [_event_columns(event, context.now) for event in events])
-
-
-def write_tally(tally: Mapping[tuple[int, str], int]) -> Generator[Step, list[Row], None]:
-    """Append the changes of the counts."""
-    rows = [{"lane": lane, "state": state, "n": n} for (lane, state), n in sorted(tally.items()) if n]
-    if rows:
-        yield Many("insert_tally", rows)
-
-
-def _skip_descendants(changes: Changes) -> Generator[Step, list[Row], None]:
-    failed, changes.failed = changes.failed, []
-    for culprit in failed:
-        rows = yield Fetch("find_descendants", {"work": culprit.id})
-        units = yield from load_missing(changes, (row[0] for row in rows))
-        for unit in units:
-            if unit.state is State.WAITING:
-                before = unit.counted_as
-                changes.note(before, unit, work.skip_after_failure(unit, culprit.name))
-
-
-def _close_edges(changes: Changes) -> Generator[Step, list[Row], None]:
-    satisfied, changes.satisfied = changes.satisfied, []
-    rows = yield Fetch("close_edges", {"ids": sorted(satisfied)})
-    closed = Counter(row[0] for row in rows)
-    units = yield from load_missing(changes, closed)
-    for unit in units:
-        before = unit.counted_as
-        work.satisfy_dependencies(unit, closed[unit.id])
-        changes.note(before, unit, None)
-
-
 def load_missing(changes: Changes, ids: Iterable[int]) -> Generator[Step, list[Row], list[Unit]]:
     """Units by id, ascending: those already changed as they stand, the others loaded and locked."""
     wanted = sorted(set(ids))
     loaded = yield from lock_units(id_ for id_ in wanted if id_ not in changes.units)
     found = {**loaded, **changes.units}
     return [found[id_] for id_ in wanted if id_ in found]
-
-
-def _columns(unit: Unit) -> dict[str, Any]:
-    return {
-        "id": unit.id,
-        "state": unit.state,
-        "priority": unit.priority,
-        "seq": unit.seq,
-        "waiting_on": unit.waiting_on,
-        "version": unit.version,
-        "handed_version": unit.handed_version,
-        "started": int(unit.started),
-        "holder": unit.holder,
-        "last_holder": unit.last_holder,
-        "handed_at": unit.handed_at,
-        "run_until": unit.run_until,
-        "retry_at": unit.retry_at,
-        "attempts": unit.attempts,
-        "abandoned": unit.abandoned,
-        "cause": unit.cause,
-        "cancelling": int(unit.cancelling),
-    }
-
-
-def _event_columns(event: Event, now: int) -> dict[str, Any]:
-    return {
-        "work": event.work,
-        "version": event.version,
-        "move": event.move,
-        "state": event.state,
-        "worker": event.worker,
-        "cause": None if event.cause is None else event.cause,
-        "reason": None if event.reason is None else json.dumps(event.reason),
-        "at": now,
-    }

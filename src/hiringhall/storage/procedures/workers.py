@@ -7,11 +7,14 @@ from collections.abc import Generator, Sequence
 
 from hiringhall.domain.lease import Cause, Pulse, next_gaps
 from hiringhall.domain.lifecycle import State
+from hiringhall.domain.names import SERVICE_WORKER
 from hiringhall.domain.topics import topic_of_worker
 from hiringhall.ports.asks import DirectWorker, MarkSeen, Register, RemoveWorker, Sign
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.give_back import take_back
-from hiringhall.storage.procedures.units import Changes, lock_units, write
+from hiringhall.storage.procedures.service_workers import forget_service_worker
+from hiringhall.storage.procedures.units import Changes, lock_units
+from hiringhall.storage.procedures.writing import write
 
 
 def pulse_from(last_seen: int, last_beat: int | None, gaps: str) -> Pulse:
@@ -110,6 +113,8 @@ def remove_worker(context: Context, asks: Sequence[RemoveWorker]) -> Procedure:
             if unit.holder == ask.worker and unit.state is State.HELD:
                 take_back(changes, unit, Cause.OPERATOR)
         yield from write(context, changes)
+        if ask.worker.startswith(SERVICE_WORKER):
+            yield from forget_service_worker(context, ask.worker)
         rows = yield Fetch("delete_worker", {"key": ask.worker})
         yield Many("delete_pulse", [{"worker": ask.worker}])
         yield Many("delete_directives", [{"worker": ask.worker}])

@@ -9,6 +9,7 @@ ALTER TABLE lane ADD COLUMN dispatch text COLLATE "C";
 ALTER TABLE lane ADD COLUMN requires text COLLATE "C";
 ALTER TABLE lane ADD COLUMN made_at bigint;
 CREATE INDEX lane_by_service ON lane (service) WHERE service IS NOT NULL;
+CREATE INDEX lane_made ON lane (made_at) WHERE method IS NOT NULL;
 
 -- What hardly changes of a call while it is worked on.
 CREATE TABLE request (
@@ -28,9 +29,10 @@ CREATE TABLE request (
     feedback_count bigint NOT NULL DEFAULT 0, -- the highest number given
     avoid_until bigint -- until then whoever had it last is passed over
 );
-CREATE INDEX request_deadline ON request (deadline_at);
+CREATE INDEX request_deadline ON request (deadline_at) WHERE parent IS NULL; -- children go with their parent
 CREATE INDEX request_by_parent ON request (parent) WHERE parent IS NOT NULL;
 CREATE INDEX request_by_lane ON request (lane);
+CREATE INDEX request_avoid ON request (lane, avoid_until) WHERE avoid_until IS NOT NULL;
 
 CREATE TABLE payload (
     work bigint PRIMARY KEY,

@@ -1,0 +1,66 @@
+"""Delete what has been kept long enough of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Final
+
+from hiringhall.ports.asks import Swept
+from hiringhall.ports.calls import ForgetCalls
+from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
+from hiringhall.storage.procedures.writing import write_tally
+
+LANES_KEPT_MS: Final = 86_400_000
+OF_A_CALL: Final = (
+    "delete_offers_at",
+    "delete_feedback_of",
+    "delete_submissions_of",
+    "delete_hand_overs_of",
+    "delete_events",
+    "delete_result",
+    "delete_payload",
+    "delete_request",
+    "delete_work",
+)
+"""What belongs to a call, the call itself last."""
+
+
+def forget_calls(context: Context, asks: Sequence[ForgetCalls]) -> Procedure:
+    """Delete finished calls, feedback that need not persist, stale offers, idempotency records, and unused lanes."""
+    outcomes = []
+    for ask in asks:
+        changed, now = 0, context.now
+        rows = yield Fetch("find_old_calls", {"before": now - ask.keep_calls_ms, "limit": ask.limit})
+        if rows:
+            yield from delete_calls([row[0] for row in rows])
+        more, changed = len(rows) == ask.limit, len(rows)
+        for statement, before in (
+            ("delete_passing_feedback", now - ask.keep_passing_feedback_ms),
+            ("delete_stale_offers", now - context.terms.visibility_timeout_ms + 1),
+            ("delete_submissions", now - ask.keep_keys_ms),
+        ):
+            rows = yield Fetch(statement, {"before": before, "limit": ask.limit})
+            more, changed = more or len(rows) == ask.limit, changed + len(rows)
+        changed += yield from _delete_lanes(now - LANES_KEPT_MS, ask.limit)
+        outcomes.append(Swept(changed, more))
+    return outcomes
+
+
+def delete_calls(ids: Sequence[int]) -> Generator[Step, list[Row], None]:
+    """Delete calls and all that belongs to them."""
+    counts = yield Fetch("count_states", {"ids": sorted(ids)})
+    rows = [{"work": id_} for id_ in sorted(ids)]
+    for statement in OF_A_CALL:
+        yield Many(statement, rows)
+    yield from write_tally({(lane, state): -n for lane, state, n in counts})
+
+
+def _delete_lanes(before: int, limit: int) -> Generator[Step, list[Row], int]:
+    """Delete lanes that no call has been in for long. Whoever is about to use one waits, and makes it anew."""
+    found = yield Fetch("find_unused_lanes", {"before": before, "limit": limit})
+    rows = (yield Fetch("lock_unused_lanes", {"lanes": sorted(row[0] for row in found)})) if found else []
+    lanes = [{"lane": row[0]} for row in rows]
+    if lanes:
+        for statement in ("delete_fits_of_lane", "delete_tallies", "delete_lane"):
+            yield Many(statement, lanes)
+    return len(lanes)

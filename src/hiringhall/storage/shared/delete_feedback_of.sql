@@ -1,0 +1,2 @@
+-- Forget the feedback of a call.
+DELETE FROM feedback WHERE work = :work

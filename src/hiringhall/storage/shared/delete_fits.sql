@@ -1,0 +1,2 @@
+-- A worker may be given nothing.
+DELETE FROM fit WHERE worker = :worker

@@ -1,0 +1,2 @@
+-- Forget to whom a unit was offered.
+DELETE FROM offer WHERE work = :work

@@ -1,0 +1,2 @@
+-- Forget what a call was about.
+DELETE FROM payload WHERE work = :work

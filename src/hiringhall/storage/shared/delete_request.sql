@@ -1,0 +1,2 @@
+-- Delete a call.
+DELETE FROM request WHERE work = :work

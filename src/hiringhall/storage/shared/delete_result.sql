@@ -1,0 +1,2 @@
+-- Forget how a call ended.
+DELETE FROM result WHERE work = :work

@@ -1,0 +1,3 @@
+-- Forget a service worker.
+DELETE FROM service_worker WHERE worker = :worker
+RETURNING service, worker_id

@@ -1,0 +1,2 @@
+-- Which call an Idempotency-Key stands for.
+SELECT body, request_id FROM submission WHERE key = :key
