@@ -14,7 +14,9 @@ from hiringhall.cli.output import print_json, visible
 def explain(
     unit: Annotated[
         str,
-        typer.Argument(metavar="ID", help="PLAN/TASK, or a task id that only one plan has. A / within an id is %2F."),
+        typer.Argument(
+            metavar="ID", help="A request id; PLAN/TASK, or a task id that only one plan has. A / within an id is %2F."
+        ),
     ],
     as_json: JsonOption = False,
     server: ServerOption = None,
@@ -28,7 +30,8 @@ def explain(
         print_json(found)
         return
     work = found["work"]
-    print(f"{visible(work['plan_id'])}/{visible(work['id'])}: {work['status']}, version {work['version']}")
+    name = work["request_id"] if work.get("kind") == "call" else f"{work['plan_id']}/{work['id']}"
+    print(f"{visible(name)}: {work['status']}, version {work['version']}")
     for sentence in found["story"]:
         print(f"  {visible(sentence)}")
 

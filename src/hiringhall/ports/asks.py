@@ -138,7 +138,8 @@ class RetryPlan:
 
 @dataclass(frozen=True, slots=True)
 class Steer:
-    """An operator's verb on one task. Outcome: TaskView | Refused (`not_found` if it exists nowhere)."""
+    """An operator's verb on one task, or on the call that is the unit `work`. Outcome: TaskView, for a call
+    State | Refused (`not_found` if it exists nowhere)."""
 
     plan: str
     task_id: str
@@ -146,6 +147,7 @@ class Steer:
     force: bool = False
     cascade: bool = False
     priority: int | None = None
+    work: int | None = None  # of a call, which has no plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from hiringhall.domain.names import IDENTIFIER_CHARACTERS_MAX
 from hiringhall.wire.described import Described, Parameter
 from hiringhall.wire.operators import structs
+from hiringhall.wire.operators.call_structs import SteeredAnswer, WorkAnswer
 
 SWITCH: Final[dict[str, Any]] = {"type": "string", "enum": ["true", "false", "1", "0"]}
 ID: Final[dict[str, Any]] = {
@@ -31,9 +32,15 @@ STATUS: Final = Parameter(
     {"type": "string", "pattern": "^(PENDING|CLAIMED|IN_PROGRESS|DONE|FAILED|SKIPPED)$"},
     "Only tasks of this status; several are comma-separated",
 )
+SERVICE: Final = Parameter("service", ID, "The service of a service worker; without it a plan worker is meant")
+PAYLOAD: Final = Parameter("payload", SWITCH, "Of a call also its result, which may hold secrets")
 SUMMARY: Final = Parameter("summary", SWITCH, "Without the tasks")
 WORK_IDS: Final = (
-    Parameter("id", ID, "`PLAN/TASK`, each part percent-encoded by itself, or the id of a task of only one plan"),
+    Parameter(
+        "id",
+        ID,
+        "A request id; `PLAN/TASK`, each part percent-encoded by itself; or the id of a task of only one plan",
+    ),
     Parameter("plan", ID, "The plan of the task"),
     Parameter("task", ID, "The task"),
 )
@@ -43,16 +50,29 @@ WORK: Final = "/admin/work/{work_id}"
 WORKER: Final = "/admin/workers/{worker_id}"
 
 
-def _verb(path: str, verb: str, summary: str, *parameters: Parameter, body: Any = None) -> Described:
+def _verb(
+    path: str, verb: str, summary: str, *parameters: Parameter, body: Any = None, answer: Any = structs.TaskAnswer
+) -> Described:
     refusals = (404, 409, 422) if body is None else (400, 404, 409, 413, 415, 422)
     return Described(
         "POST",
         f"{path}/{verb}",
         summary,
-        {200: structs.TaskAnswer},
+        {200: answer},
         parameters=parameters,
         body=body,
         refusals=refusals,
+    )
+
+
+def _direct(verb: str, summary: str) -> Described:
+    return Described(
+        "POST",
+        f"{WORKER}/{verb}",
+        summary,
+        {200: structs.WorkerAnswer},
+        parameters=(SERVICE,),
+        refusals=(404, 422),
     )
 
 
@@ -121,26 +141,38 @@ DESCRIBED: Final[tuple[Described, ...]] = (
         "GET",
         "/admin/work",
         "Find a unit of work",
-        {200: structs.WorkAnswer},
-        parameters=WORK_IDS,
+        {200: WorkAnswer},
+        parameters=(*WORK_IDS, PAYLOAD),
         refusals=(404, 409, 422),
     ),
-    Described("GET", WORK, "State and history of a unit of work", {200: structs.WorkAnswer}, refusals=(404, 409, 422)),
-    _verb(WORK, "retry", "Try a failed unit again"),
-    _verb(WORK, "cancel", "Cancel a unit"),
-    _verb(WORK, "release", "Take a unit back from its worker"),
+    Described(
+        "GET",
+        WORK,
+        "State and history of a unit of work: a request id, or what names a task",
+        {200: WorkAnswer},
+        parameters=(PAYLOAD,),
+        refusals=(404, 409, 422),
+    ),
+    _verb(WORK, "retry", "Try a failed unit again", answer=SteeredAnswer),
+    _verb(WORK, "cancel", "Cancel a unit", answer=SteeredAnswer),
+    _verb(WORK, "release", "Take a unit back from its worker", answer=SteeredAnswer),
     Described(
         "GET",
         "/admin/workers",
         "List workers",
         {200: structs.WorkersAnswer},
-        parameters=(_limit(1_000), AFTER),
+        parameters=(_limit(1_000), AFTER, SERVICE),
         refusals=(422,),
     ),
     Described(
-        "DELETE", WORKER, "Forget a worker; what it holds returns", {200: structs.WorkerRemoved}, refusals=(404, 422)
+        "DELETE",
+        WORKER,
+        "Forget a worker; what it holds returns",
+        {200: structs.WorkerRemoved},
+        parameters=(SERVICE,),
+        refusals=(404, 422),
     ),
-    Described("POST", WORKER + "/quiet", "Give a worker nothing new", {200: structs.WorkerAnswer}, refusals=(404, 422)),
-    Described("POST", WORKER + "/resume", "Give a worker work again", {200: structs.WorkerAnswer}, refusals=(404, 422)),
-    Described("POST", WORKER + "/terminate", "Have a worker end", {200: structs.WorkerAnswer}, refusals=(404, 422)),
+    _direct("quiet", "Give a worker nothing new"),
+    _direct("resume", "Give a worker work again"),
+    _direct("terminate", "Have a worker end"),
 )

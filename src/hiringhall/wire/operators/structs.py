@@ -180,18 +180,40 @@ class HistoryEntry(Struct, kw_only=True):
     reason: str | None
 
 
-class WorkAnswer(Struct):
-    """A unit of work, its audit log, and the same in plain words."""
+class ProbeShown(Struct, kw_only=True):
+    """What became of the last probe of a lazy worker. `refused`: why it is not probed at all."""
 
-    work: TaskInDetail
-    history: list[HistoryEntry]
-    story: list[str]
+    last: str
+    refused: str | None
+    failures: Count
+    seconds_ago: float | None
+    next_in_seconds: float | None
+
+
+class Registration(Struct, kw_only=True):
+    """What a service worker registered. `leaving`: it has said goodbye."""
+
+    run_mode: Literal["lazy", "connected", "eager"]
+    methods: list[str]
+    platform: str | None
+    executors: list[str]
+    interactive_desktop: bool
+    browser_runtime: bool
+    tags: dict[str, str]
+    version: str
+    incarnation: Count
+    leaving: bool
+    ip: str | None
+    port: int | None
+    probe: ProbeShown | None
 
 
 class Worker(Struct, kw_only=True):
-    """A worker."""
+    """A worker. `service` and `registration` are null for a plan worker. `live`: it may be given work."""
 
     worker_id: str
+    service: str | None
+    live: bool
     hostname: str
     online: bool
     quiet: bool
@@ -201,10 +223,11 @@ class Worker(Struct, kw_only=True):
     last_seen: Time | None
     last_heartbeat: Time | None
     holds: Count | None
+    registration: Registration | None
 
 
 class WorkersAnswer(Struct):
-    """Workers in the order of their ids. `next`: give it as `after` to read on."""
+    """Plan workers in the order of their ids, then service workers. `next`: give it as `after` to read on."""
 
     workers: list[Worker]
     next: str | None
@@ -221,6 +244,7 @@ class WorkerRemoved(Struct):
 
     worker_id: str
     removed: bool = True
+    service: str | UnsetType = UNSET
 
 
 class StatusAnswer(Struct):

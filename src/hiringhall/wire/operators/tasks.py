@@ -15,10 +15,12 @@ from hiringhall.domain.plan import PRIORITIES
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.story import tell
 from hiringhall.ports.asks import Steer, TaskView
+from hiringhall.ports.calls import RequestView
 from hiringhall.ports.questions import FindPlan, FindTasks, HistoryLine, PlanView, ReadHistory, TaskRow
 from hiringhall.wire.operators.answers import Stop, agreed, json_answer
+from hiringhall.wire.operators.calls import call_by_id, call_by_number, shown_call, steer_call
 from hiringhall.wire.operators.parameters import Query, decode_json, invalid, path_id, read_body, refuse_multipart
-from hiringhall.wire.operators.vocabulary import history_entry, task_of_row, task_of_view
+from hiringhall.wire.operators.vocabulary import history_entry, task_of_view, unit_of_row
 
 WORK_NUMBER_MAX: Final = 2**63 - 1
 SWITCHES: Final[dict[Move, tuple[str, ...]]] = {Move.SKIP: ("force",), Move.RESET: ("cascade",)}
@@ -39,8 +41,11 @@ def steer_work(move: Move) -> Callable[[Hall, Request], Awaitable[Response]]:
     """The route of one verb on a unit of work."""
 
     async def endpoint(hall: Hall, request: Request) -> Response:
-        row = await _by_id(hall, path_id(request, "work_id"))
-        return await _steer(hall, request, move, row.view.plan, row.view.task_id)
+        unit = await _unit(hall, path_id(request, "work_id"))
+        if isinstance(unit, RequestView):
+            Query(request, ())
+            return await steer_call(hall, unit, move)
+        return await _steer(hall, request, move, unit.view.plan, unit.view.task_id)
 
     return endpoint
 
@@ -64,33 +69,40 @@ async def _priority(request: Request) -> int:
 
 async def show_work(hall: Hall, request: Request) -> Response:
     """State and history of the unit with this id."""
-    Query(request, ())
-    return await _shown(hall, await _by_id(hall, path_id(request, "work_id")))
+    query = Query(request, ("payload",))
+    return await _shown(hall, await _unit(hall, path_id(request, "work_id")), payload=query.yes("payload"))
 
 
 async def find_work(hall: Hall, request: Request) -> Response:
-    """State and history of the unit named by `id` (`PLAN/TASK`, or a task of only one plan) or by `plan`, `task`."""
-    query = Query(request, ("id", "plan", "task"))
+    """State and history of the unit named by `id` (`PLAN/TASK`, a task of only one plan, or a call) or by `plan`,
+    `task`."""
+    query = Query(request, ("id", "plan", "task", "payload"))
     identity, plan_id, task_id = query.text("id"), query.identifier("plan"), query.identifier("task")
     if identity is not None:
         if plan_id is not None or task_id is not None:
             raise invalid("id", "stands for plan and task, so give either id or those")
-        return await _shown(hall, await _by_id(hall, identity))
+        return await _shown(hall, await _unit(hall, identity), payload=query.yes("payload"))
     if task_id is None:
         raise invalid("id" if plan_id is None else "task", "is missing")
-    return await _shown(hall, await _only_one(hall, task_id, plan_id))
+    return await _shown(hall, await _only_one(hall, task_id, plan_id), payload=query.yes("payload"))
 
 
-async def _shown(hall: Hall, row: TaskRow) -> Response:
+async def _shown(hall: Hall, row: TaskRow | RequestView, *, payload: bool) -> Response:
+    if isinstance(row, RequestView):
+        return await shown_call(hall, row, payload=payload)
     history: list[HistoryLine] = await hall.store.read(ReadHistory(row.view.work))
     plan: PlanView | None = await hall.store.read(FindPlan(row.view.plan))
     story = tell(row, history, paused=plan is not None and plan.paused)
     lines = [history_entry(line) for line in history]
-    return json_answer({"work": task_of_row(row), "history": lines, "story": story})
+    return json_answer({"work": unit_of_row(row), "history": lines, "story": story})
 
 
-async def _by_id(hall: Hall, identity: str) -> TaskRow:
-    """`PLAN/TASK`, each part percent-encoded by itself; the number of a unit; or the id of a task that one plan has."""
+async def _unit(hall: Hall, identity: str) -> TaskRow | RequestView:
+    """A request id; `PLAN/TASK`, each part percent-encoded by itself; the number of a unit; or the id of a task that
+    one plan has."""
+    call = await call_by_id(hall, identity)
+    if call is not None:
+        return call
     plan_part, slash, task_part = identity.partition("/")
     if slash:
         return await _only_one(hall, _part(task_part), _part(plan_part))
@@ -98,6 +110,9 @@ async def _by_id(hall: Hall, identity: str) -> TaskRow:
         rows: list[TaskRow] = await hall.store.read(FindTasks("", work=int(identity)))
         if rows:
             return rows[0]
+        call = await call_by_number(hall, int(identity))
+        if call is not None:
+            return call
     return await _only_one(hall, _part(identity), None)
 
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import msgspec
 
-from hiringhall.domain.names import worker_id_of
+from hiringhall.domain.names import service_of, worker_id_of
 from hiringhall.domain.plan import PRIORITY_NAMES
 from hiringhall.operations.progress import progress_of
 from hiringhall.ports.asks import TaskView
+from hiringhall.ports.calls import ServiceWorkerView
+from hiringhall.ports.probes import ProbeState
 from hiringhall.ports.questions import HistoryLine, PlanView, TaskRow, WorkerView
 from hiringhall.wire.operators.answers import encode, rfc3339
-from hiringhall.wire.operators.structs import HistoryEntry, PlanSummary, Worker
+from hiringhall.wire.operators.structs import HistoryEntry, PlanSummary, ProbeShown, Registration, Worker
 from hiringhall.wire.statuses import status_of
 
 
@@ -39,7 +41,16 @@ def task_of_view(view: TaskView) -> msgspec.Raw:
 
 def task_of_row(row: TaskRow) -> msgspec.Raw:
     """A task with what only operators see."""
-    more = {
+    return _spliced(_head(row.view), row.view.detail, _more(row))
+
+
+def unit_of_row(row: TaskRow) -> msgspec.Raw:
+    """The same, told apart from calls."""
+    return _spliced({"kind": "task", **_head(row.view)}, row.view.detail, _more(row))
+
+
+def _more(row: TaskRow) -> dict[str, Any]:
+    return {
         "work": row.view.work,
         "state": row.view.state.value,
         "worker_id": None if row.holder is None else worker_id_of(row.holder),
@@ -50,7 +61,6 @@ def task_of_row(row: TaskRow) -> msgspec.Raw:
         "abandoned": row.abandoned,
         "retry_at": _time(row.retry_at),
     }
-    return _spliced(_head(row.view), row.view.detail, more)
 
 
 def plan_summary(plan: PlanView) -> PlanSummary:
@@ -66,10 +76,13 @@ def plan_summary(plan: PlanView) -> PlanSummary:
     )
 
 
-def worker_of(worker: WorkerView) -> Worker:
-    """A worker."""
+def worker_of(worker: WorkerView, registered: ServiceWorkerView | None, probe: ProbeState | None) -> Worker:
+    """A worker, with what it registered if it is a service worker."""
+    leaving = registered is not None and registered.leaving
     return Worker(
         worker_id=worker_id_of(worker.key),
+        service=service_of(worker.key),
+        live=not (worker.offline or worker.quiet or worker.terminate or leaving),
         hostname=worker.hostname,
         online=not worker.offline,
         quiet=worker.quiet,
@@ -79,6 +92,34 @@ def worker_of(worker: WorkerView) -> Worker:
         last_seen=_time(worker.last_seen),
         last_heartbeat=_time(worker.last_beat),
         holds=worker.holds,
+        registration=None if registered is None else _registration(registered, probe),
+    )
+
+
+def _registration(view: ServiceWorkerView, probe: ProbeState | None) -> Registration:
+    able = view.capabilities
+    return Registration(
+        run_mode=view.run_mode,  # type: ignore[arg-type]
+        methods=list(able.methods),
+        platform=able.platform,
+        executors=list(able.executors),
+        interactive_desktop=able.interactive_desktop,
+        browser_runtime=able.browser_runtime,
+        tags=dict(able.tags),
+        version=view.version,
+        incarnation=view.incarnation,
+        leaving=view.leaving,
+        ip=view.ip,
+        port=view.port,
+        probe=None
+        if probe is None
+        else ProbeShown(
+            last=probe.last,
+            refused=probe.refused,
+            failures=probe.failures,
+            seconds_ago=probe.seconds_ago,
+            next_in_seconds=probe.next_in_seconds,
+        ),
     )
 
 
