@@ -21,4 +21,7 @@ async def dismiss(hall: Hall, worker: str) -> Any:
     service = service_of(worker)
     if service is not None:
         await hall.coalescer.one(EndSessions(service, worker_id_of(worker)))
-    return await hall.coalescer.one(RemoveWorker(worker))
+    removed = await hall.coalescer.one(RemoveWorker(worker))
+    if service is not None and hall.probes is not None:
+        hall.probes.gone(worker)
+    return removed

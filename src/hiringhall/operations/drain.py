@@ -22,8 +22,8 @@ from hiringhall.ports.wakeups import Lane
 class Drainer(Caller, Protocol):
     """Who waits for the outcome of a drain."""
 
-    def handed(self, messages: tuple[Message, ...], *, more: bool) -> None:
-        """These were handed or offered. `more`: there is more than its share."""
+    def handed(self, messages: tuple[Message, ...]) -> None:
+        """These were handed or offered."""
 
     def refused(self, refused: Refused) -> None:
         """The worker is given nothing, and why."""
@@ -82,6 +82,9 @@ class Draining(Waiting):
 
     def _deliver(self, outcome: Drained) -> bool:
         messages = outcome.messages
+        probes = self._hall.probes
+        if probes is not None:
+            probes.drained(self._known.key, not outcome.drained, taken=bool(messages))
         if not messages:
             return False
         self._finish()
@@ -95,7 +98,7 @@ class Draining(Waiting):
             for message in messages:
                 if not message.lock_required:
                     known.open[message.work] = (call_name(message.request_id), now)
-        self._caller.handed(messages, more=not outcome.drained)
+        self._caller.handed(messages)
         return True
 
     def _give_back(self, messages: Iterable[Message]) -> None:

@@ -115,8 +115,8 @@ class GoodbyeAnswer(Struct):
 DESCRIBED: Final[tuple[Described, ...]] = (
     Described(
         "POST", "/worker/registration", "Register when the process starts; the answer holds the service's settings",
-        {200: dict[str, str]}, ACCESS, body=RegistrationRequest, refusals=(400, 403, 404, 409, 413, 415, 422), tags=TAGS,
-        told=(INTERVAL,),
+        {200: dict[str, str]}, ACCESS, body=RegistrationRequest,
+        refusals=(400, 403, 404, 409, 413, 415, 422), tags=TAGS, told=(INTERVAL,),
     ),
     Described(
         "GET", "/worker/messages", "Drain: take the calls that are ready for this worker",
@@ -148,6 +148,7 @@ DESCRIBED: Final[tuple[Described, ...]] = (
     ),
     Described(
         "PUT", "/worker/notify_worker_shutdown/{worker_id}", "Say goodbye: take nothing new",
-        {200: GoodbyeAnswer}, ACCESS, body=GoodbyeRequest | None, body_required=False, refusals=(400, 403, 409, 413, 415, 422), tags=TAGS,
+        {200: GoodbyeAnswer}, ACCESS, body=GoodbyeRequest | None, body_required=False,
+        refusals=(400, 403, 409, 413, 415, 422), tags=TAGS,
     ),
 )  # fmt: skip

@@ -26,7 +26,7 @@ READ: Final[dict[bytes, bytes]] = {}
 class DrainCall(RegisteredCall):
     """A drain from its token to its answer."""
 
-    __slots__ = ("_draining", "_more")
+    __slots__ = ("_draining",)
 
     def registered(self, known: Known) -> None:
         request = self.exchange.request
@@ -46,9 +46,8 @@ class DrainCall(RegisteredCall):
         request.headers, self.headers = (), READ  # many drains are parked for long
         draining.start(self.now)
 
-    def handed(self, messages: tuple[Message, ...], *, more: bool) -> None:
+    def handed(self, messages: tuple[Message, ...]) -> None:
         """These were handed or offered."""
-        self._more = more
         known = self.known
         traced = known is not None and known.service is not None and known.service.trace
         body = b"[" + b",".join(shown(message, traced=traced) for message in messages) + b"]"
