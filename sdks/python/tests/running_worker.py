@@ -8,13 +8,13 @@ from typing import Any
 
 from scripted_hall import PATIENCE_SECONDS
 
-from hiringhall_worker import PlanWorker
+from hiringhall_worker import PlanWorker, ServiceWorker
 
 
 class Running:
     """A worker that runs in a thread, and how its run ended."""
 
-    def __init__(self, worker: PlanWorker, **options: Any) -> None:
+    def __init__(self, worker: PlanWorker | ServiceWorker, **options: Any) -> None:
         self.worker = worker
         self.error: BaseException | None = None
         self._options = options

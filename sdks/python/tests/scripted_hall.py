@@ -28,6 +28,7 @@ class Heard:
     headers: dict[str, str]
     body: bytes
     connection: int
+    method: str = "POST"
     at: float = field(default_factory=time.monotonic)
 
     @property
@@ -183,8 +184,12 @@ class ScriptedHall:
         body = reader.read(length)
         if len(body) < length:
             return None
+        return Heard(self.verb_of(method, path), path, headers, body, number, method)
+
+    def verb_of(self, method: str, path: str) -> str:
+        """The name under which a request is scripted."""
         assert method == "POST"
-        return Heard(path.rsplit("/", 1)[1], path, headers, body, number)
+        return path.rsplit("/", 1)[1]
 
     def _usual(self, sock: socket.socket, heard: Heard) -> bool:
         extra = {} if self.directive is None else {"Hall-Directive": self.directive}

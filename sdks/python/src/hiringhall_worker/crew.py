@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import logging
 import queue
-import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .errands import Claim, Heartbeat, Register
 from .errors import Release
+from .guarded import guarded
 from .handlers import reason_of
 from .session import Hold
 from .steps import Crash, Done, Empty, Got, Skipped, Unregistered
@@ -27,18 +26,6 @@ log = logging.getLogger("hiringhall_worker")
 
 # After a claim that brought something unusable.
 PAUSE_SECONDS = 0.5
-
-
-def guarded(shift: Shift, target: Callable[[], None], name: str) -> threading.Thread:
-    """A daemon thread whose death by a bug ends the run, loudly."""
-
-    def run() -> None:
-        try:
-            target()
-        except BaseException as error:
-            shift.crash(error)
-
-    return threading.Thread(target=run, name=f"hiringhall-{name}", daemon=True)
 
 
 class Claimer:

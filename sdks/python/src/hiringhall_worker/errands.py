@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from . import wire
 from .backoff import wait_seconds
+from .envelope import explain
 from .errors import Refused, Unauthorized
 from .session import Hold, Identity, Session
 from .steps import Again, Crash, Done, Empty, Got, Skipped, Step, Unregistered
@@ -238,22 +239,3 @@ def read_hold(answer: wire.Answer, identity: Identity, plan_id: str) -> Hold | N
     if not isinstance(task_id, str) or not task_id or isinstance(version, bool) or not isinstance(version, int):
         return None
     return Hold(identity, plan if isinstance(plan, str) and plan else plan_id, task_id, version, task)
-
-
-def explain(answer: wire.Answer) -> str:
-    """An answer in one line for people: status, code and detail of the envelope."""
-    members = answer.members()
-    code, detail = members.get("error_code"), members.get("detail")
-    words = [f"the server answered {answer.status}"]
-    if isinstance(code, str):
-        words.append(one_line(code))
-    if isinstance(detail, str) and detail:
-        words.append(f"({one_line(detail)})")
-    if 300 <= answer.status < 400:
-        words.append(f"(it points to {answer.header('location')}; redirects are not followed)")
-    return " ".join(words)
-
-
-def one_line(text: str) -> str:
-    """A text of the server, made harmless for a log."""
-    return wire.reportable(" ".join(text[:500].split()))

@@ -49,46 +49,55 @@ class LoopThread:
             thread.join(timeout_seconds)
 
 
-class Call:
-    """One run of the handler for one task."""
+class Run:
+    """One run of a function of the user, sync or async. `cancelled` is the event that the function may look at."""
 
-    def __init__(self, handler: Handler, task: Task, loops: LoopThread) -> None:
-        self.task = task
-        self._handler = handler
+    def __init__(self, function: Callable[[], object], cancelled: threading.Event, loops: LoopThread) -> None:
+        self.cancelled = cancelled
+        self._function = function
         self._loops = loops
         self._guard = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._inner: asyncio.Task[None] | None = None
+        self._inner: asyncio.Task[object] | None = None
 
-    def run(self) -> None:
-        """Run the handler to its end in this thread, or in the event loop if it is async; what it raises comes out."""
-        result = self._handler(self.task)
+    def run(self) -> object:
+        """Run it to its end in this thread, or in the event loop if it is async; what it raises comes out."""
+        result = self._function()
         if inspect.isawaitable(result):
             loop = self._loops.loop()
-            asyncio.run_coroutine_threadsafe(self._await(result), loop).result()
+            return asyncio.run_coroutine_threadsafe(self._await(result), loop).result()
+        return result
 
-    async def _await(self, result: Awaitable[None]) -> None:
+    async def _await(self, result: Awaitable[object]) -> object:
         inner = asyncio.ensure_future(_completed(result))
         with self._guard:
             self._loop, self._inner = asyncio.get_running_loop(), inner
-            if self.task.cancelled.is_set():
+            if self.cancelled.is_set():
                 inner.cancel()
-        await inner
+        return await inner
 
     def cancel(self) -> None:
-        """Tell the handler to stop: sets `task.cancelled`, and cancels the coroutine of an async handler."""
+        """Tell the function to stop: sets `cancelled`, and cancels the coroutine of an async one."""
         with self._guard:
-            if self.task.cancelled.is_set():
+            if self.cancelled.is_set():
                 return
-            self.task.cancelled.set()
+            self.cancelled.set()
             if self._loop is not None and self._inner is not None:
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nothing is left to cancel
                     self._loop.call_soon_threadsafe(self._inner.cancel)
 
 
-async def _completed(result: Awaitable[None]) -> None:
+class Call(Run):
+    """One run of the handler for one task."""
+
+    def __init__(self, handler: Handler, task: Task, loops: LoopThread) -> None:
+        super().__init__(lambda: handler(task), task.cancelled, loops)
+        self.task = task
+
+
+async def _completed(result: Awaitable[object]) -> object:
     try:
-        await result
+        return await result
     except (SystemExit, KeyboardInterrupt) as error:
         # These two would end the event loop, and with it the handlers of all other tasks.
         raise RuntimeError(reason_of(error)) from error

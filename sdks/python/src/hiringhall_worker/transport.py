@@ -9,6 +9,7 @@ import select
 import socket
 import ssl
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +20,9 @@ CONNECT_SECONDS = 10.0
 AGENT = f"hiringhall-worker (Python {platform.python_version()})"
 # What a connection may have gone through when it was closed by the other side while it was idle.
 STALE = (http.client.RemoteDisconnected, ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+
+LONGEST_LINE_BYTES = 8 * 1024 * 1024
+WITH_BODY = ("POST", "PUT")
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,21 @@ class JoinedTls(Joined, http.client.HTTPSConnection):
     """The same over TLS."""
 
 
+class Stream:
+    """An answer that comes bit by bit. For the thread that owns its connection."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self._response = response
+
+    def lines(self) -> Iterator[str | Lost]:
+        """The lines as they come, without their ends; a failure of the network is the last one, as `Lost`."""
+        try:
+            while (line := self._response.readline(LONGEST_LINE_BYTES)) != b"":
+                yield line.decode("utf-8", "replace").rstrip("\r\n")
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            yield _lost(error)
+
+
 class Connection:
     """Sends one request at a time. Every failure of the network comes back as `Lost`."""
 
@@ -88,7 +107,18 @@ class Connection:
                 return self._attempt(request)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.close()
-            return Lost(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+            return _lost(error)
+
+    def stream(self, request: Request) -> Reply | Stream:
+        """Send a request whose answer comes bit by bit. An answer other than 200 is read whole."""
+        try:
+            response = self._sent(self._opened(request.timeout_seconds), request)
+            if response.status == 200:
+                return Stream(response)
+            return Answer(response.status, _headers(response), response.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.close()
+            return _lost(error)
 
     def interrupt(self) -> None:
         """Tell the server that nobody waits any more. An answer already under way still arrives."""
@@ -132,18 +162,20 @@ class Connection:
 
     def _attempt(self, request: Request) -> Answer:
         http_connection = self._opened(request.timeout_seconds)
-        headers = {
-            "Authorization": f"Bearer {request.token}",
-            "Content-Type": "application/json",
-            "User-Agent": AGENT,
-            **dict(request.headers),
-        }
-        http_connection.request("POST", self._address.prefix + request.path, request.body, headers)
-        http_connection.flush()
-        response = http_connection.getresponse()
+        response = self._sent(http_connection, request)
         body = response.read()
-        found = tuple((name.lower(), value) for name, value in response.getheaders())
-        return Answer(response.status, found, body)
+        return Answer(response.status, _headers(response), body)
+
+    def _sent(self, http_connection: Joined, request: Request) -> http.client.HTTPResponse:
+        headers = {"User-Agent": AGENT, **dict(request.headers)}
+        if request.token:
+            headers["Authorization"] = f"Bearer {request.token}"
+        body = request.body if request.body or request.method in WITH_BODY else None
+        if body is not None:
+            headers["Content-Type"] = request.content_type
+        http_connection.request(request.method, self._address.prefix + request.path, body, headers)
+        http_connection.flush()
+        return http_connection.getresponse()
 
     def _opened(self, timeout_seconds: float) -> Joined:
         if self._http is None or self._http.sock is None:
@@ -167,3 +199,11 @@ class Connection:
         opened.connect()
         opened.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return opened
+
+
+def _headers(response: http.client.HTTPResponse) -> tuple[tuple[str, str], ...]:
+    return tuple((name.lower(), value) for name, value in response.getheaders())
+
+
+def _lost(error: Exception) -> Lost:
+    return Lost(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, Union
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlencode
 
-# Python refuses to convert longer decimal texts to int.
-INT_DIGITS = 4300
+from . import jsontext
+
+FORM = "application/x-www-form-urlencoded"
 # The shortest interval that is obeyed, so that no answer makes a worker beat without a pause.
 LEAST_INTERVAL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class Request:
-    """One POST. Its token, headers and body stay out of its repr, and so out of every log."""
+    """One request. Its token, headers and body stay out of its repr, and so out of every log."""
 
     verb: str
     path: str
@@ -27,6 +28,8 @@ class Request:
     timeout_seconds: float
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     repeatable: bool = True
+    method: str = "POST"
+    content_type: str = "application/json"
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,8 @@ class Answer:
     def members(self) -> dict[str, Any]:
         """The members of the JSON object in the body; empty if it is anything else."""
         try:
-            found = json.loads(self.body.decode("utf-8"), parse_int=_integer, parse_float=_fraction)
-        except (ValueError, RecursionError):
+            found = jsontext.decode(self.body)
+        except ValueError:
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -61,18 +64,14 @@ class Lost:
 Reply = Union[Answer, Lost]
 
 
-def _integer(text: str) -> int | Decimal:
-    return int(text) if len(text) <= INT_DIGITS else Decimal(text)
-
-
-def _fraction(text: str) -> float | Decimal:
-    value = float(text)
-    return value if math.isfinite(value) else Decimal(text)
-
-
 def body(members: Mapping[str, object]) -> bytes:
     """Members as JSON in ASCII; the same members give the same bytes."""
     return json.dumps(members, separators=(",", ":")).encode("ascii")
+
+
+def form(fields: Mapping[str, str]) -> bytes:
+    """Fields as the body of a form."""
+    return urlencode(fields).encode("ascii")
 
 
 def part(text: str) -> str:
@@ -92,21 +91,24 @@ class Directive:
     quiet: bool = False
     terminate: bool = False
     cancel: frozenset[tuple[str, str]] = frozenset()
+    cancel_requests: frozenset[str] = frozenset()
 
 
 def directive(text: str | None) -> Directive:
     """Read `Hall-Directive`; unknown and malformed parts are ignored."""
     parts = [piece.strip() for piece in (text or "").split(";")]
-    cancel = set()
+    cancel, requests = set(), set()
     for piece in parts:
         name, _, ids = piece.partition("=")
         if name != "cancel":
             continue
         for one in ids.split(","):
-            plan, slash, task = one.strip().partition("/")
+            first, slash, task = one.strip().partition("/")
             if slash:
-                cancel.add((unquote(plan), unquote(task)))
-    return Directive("quiet" in parts, "terminate" in parts, frozenset(cancel))
+                cancel.add((unquote(first), unquote(task)))
+            elif first:
+                requests.add(unquote(first))
+    return Directive("quiet" in parts, "terminate" in parts, frozenset(cancel), frozenset(requests))
 
 
 def interval(text: str | None) -> float | None:
@@ -126,3 +128,11 @@ def reportable(text: str) -> str:
 def sendable(token: str) -> bool:
     """A token that a header can carry: visible ASCII, not empty."""
     return bool(token) and all("!" <= character <= "~" for character in token)
+
+
+def moment(text: str) -> datetime.datetime | None:
+    """A time of RFC 3339; None if it is none."""
+    try:
+        return datetime.datetime.fromisoformat(text.strip().replace("Z", "+00:00").replace("z", "+00:00"))
+    except ValueError:
+        return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 import socket
@@ -13,15 +12,13 @@ from typing import Any, TypeVar
 
 from .bell import Bell
 from .errors import Release
+from .given import DEFAULT_SERVER, LONGEST_HOLD_SECONDS, checked_seconds, checked_token, checked_width
 from .handlers import Handler
 from .session import Identity, Session, Terms
 from .shift import Rules, Shift
 from .task import Task
 from .transport import Address
-from .wire import reportable, sendable
-
-DEFAULT_SERVER = "http://127.0.0.1:8400"
-LONGEST_HOLD_SECONDS = 55.0
+from .wire import reportable
 
 AnyHandler = TypeVar("AnyHandler", bound=Callable[[Task], "Awaitable[Any] | None"])
 
@@ -63,17 +60,15 @@ class PlanWorker:
     ) -> None:
         if not isinstance(plan, str) or not plan:
             raise ValueError("plan: name the plan whose tasks this worker takes")
-        if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
-            raise ValueError("concurrency: a whole number of at least 1")
         self._address = Address.of(server or os.environ.get("HALL_SERVER") or DEFAULT_SERVER, tls)
         self._terms = Terms(
             plan_id=plan,
             hostname=reportable(hostname or socket.gethostname() or "unknown"),
-            bootstrap_token=_token("bootstrap_token", bootstrap_token, "HALL_BOOTSTRAP_TOKEN"),
-            token=_token("token", token, "HALL_WORKER_TOKEN"),
-            hold_seconds=_seconds("hold_seconds", hold_seconds, LONGEST_HOLD_SECONDS),
-            answer_seconds=_seconds("answer_seconds", answer_seconds),
-            heartbeat_seconds=_seconds("heartbeat_seconds", heartbeat_seconds),
+            bootstrap_token=checked_token("bootstrap_token", bootstrap_token, "HALL_BOOTSTRAP_TOKEN"),
+            token=checked_token("token", token, "HALL_WORKER_TOKEN"),
+            hold_seconds=checked_seconds("hold_seconds", hold_seconds, LONGEST_HOLD_SECONDS),
+            answer_seconds=checked_seconds("answer_seconds", answer_seconds),
+            heartbeat_seconds=checked_seconds("heartbeat_seconds", heartbeat_seconds),
         )
         if self._terms.bootstrap_token is None and self._terms.token is None:
             raise ValueError(
@@ -83,8 +78,8 @@ class PlanWorker:
         if worker_id is not None and self._terms.token is None:
             raise ValueError("worker_id: only with token=; a worker that registers gets its id from the hall")
         self._worker_id = worker_id
-        self._concurrency = concurrency
-        self._grace_seconds = _seconds("grace_seconds", grace_seconds, least=0.0)
+        self._concurrency = checked_width("concurrency", concurrency)
+        self._grace_seconds = checked_seconds("grace_seconds", grace_seconds, least=0.0)
         self._handler: Handler | None = None
         self._asked = threading.Event()
         self._running = threading.Lock()
@@ -132,22 +127,3 @@ class PlanWorker:
         if self._terms.token is None or (self._terms.bootstrap_token is not None and self._worker_id is None):
             return None
         return Identity(self._worker_id or f"w-{secrets.token_urlsafe(9)}", self._terms.token)
-
-
-def _token(setting: str, given: str | None, variable: str) -> str | None:
-    """A token as given, else from the environment, where a server in rotation may have two, comma-separated."""
-    text = given if given is not None else os.environ.get(variable, "").split(",")[0]
-    text = text.strip()
-    if not text and given is None:
-        return None
-    if not sendable(text):
-        raise ValueError(f"{setting}: a token is visible ASCII characters without spaces, and not empty")
-    return text
-
-
-def _seconds(setting: str, value: float, most: float = math.inf, least: float | None = None) -> float:
-    fine = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if not fine or value > most or (value <= 0 if least is None else value < least):
-        bound = "more than 0" if least is None else f"at least {least:g}"
-        raise ValueError(f"{setting}: seconds, {bound}" + ("" if most == math.inf else f" and at most {most:g}"))
-    return float(value)

@@ -1,0 +1,1 @@
+"""Clients: they call `service/method` and get the answer."""

@@ -1,0 +1,1 @@
+"""Workers of services: they answer calls of `service/method`."""
