@@ -17,6 +17,7 @@ from hiringhall.auth.tokens import Tokens, make_token, split_values
 from hiringhall.config import BadSetting, Declared, Settings
 from hiringhall.operations.declared import apply_declared
 from hiringhall.operations.hall import Hall, terms_of
+from hiringhall.operations.owners import reseal
 from hiringhall.operations.recheck import Recheck
 from hiringhall.ports.store import Store, StoreUnavailable
 from hiringhall.ports.wakeups import Wakeups
@@ -110,6 +111,7 @@ async def build(settings: Settings, declared: Declared | None = None) -> Server:
         hall = Hall(settings, tokens, store, wakeups, keyrings)
         try:
             await hall.identities.signing.prepare()
+            await reseal(hall)
             if declared is not None:
                 await apply_declared(hall, declared)
         except BaseException:

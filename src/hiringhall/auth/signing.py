@@ -65,6 +65,7 @@ class SigningKeys:
         self._store = store
         self._keyring = keyring
         self._loop = asyncio.get_running_loop()
+        self.time = self._loop.time
         self._present: tuple[str, bytes] | None = None
         self._keys: dict[str, tuple[bytes, float]] = {}
         """By id: the key, and until when (by the loop's clock) it is accepted."""
@@ -112,7 +113,7 @@ class SigningKeys:
         return self._keyring.seal(key, f"signing key {kid}")
 
     async def _load(self) -> list[SigningKeyView]:
-        asked_at = self._looked_at = self._loop.time()
+        asked_at = self._looked_at = self.time()
         views: list[SigningKeyView] = await self._store.read(FindSigningKeys())
         keys: dict[str, tuple[bytes, float]] = {}
         self._present = None
@@ -138,7 +139,7 @@ class SigningKeys:
 
     def sign(self, claims: dict[str, Any], done: Callable[[str | Exception], None]) -> None:
         """Call `done` with a token that says this, or with why there is none. Keys that are stale are read first."""
-        if self._present is not None and self._loop.time() - self._read_at < FRESH_SECONDS:
+        if self._present is not None and self.time() - self._read_at < FRESH_SECONDS:
             done(self._token(claims))
         else:
             self._look(partial(self._signed, claims, done))
@@ -172,13 +173,12 @@ class SigningKeys:
             key, until = self._keys.get(kid, (None, 0.0))
             if key is None:
                 raise UnknownKey
-            if until < self._loop.time():
+            if until < self.time():
                 return None
             said = jwt.decode(token, key, algorithms=[ALGORITHM], issuer=ISSUER, options=_UNCHECKED)  # type: ignore[arg-type]
+            return Claims(said["sub"], said["role"], said.get("service_id"), said["sid"], float(said["exp"]))
         except (jwt.PyJWTError, ValueError, TypeError):
             return None
-        service = said.get("service_id")
-        return Claims(said["sub"], said["role"], service, said["sid"], float(said["exp"]))
 
     def is_current(self, claims: Claims) -> bool:
         """Whether the token's time is not over."""
@@ -194,7 +194,7 @@ class SigningKeys:
             self._task = self._loop.create_task(self._look_once())
 
     async def _look_once(self) -> None:
-        pause = self._looked_at + LOOK_AGAIN_SECONDS - self._loop.time()
+        pause = self._looked_at + LOOK_AGAIN_SECONDS - self.time()
         if pause > 0 and self._present is not None:
             await _pass_time(self._loop, pause)
         failure: Exception | None = None

@@ -48,6 +48,7 @@ class Views(Generic[Name, View]):
         topics: Callable[[Name, View | None], tuple[str, ...]],
     ) -> None:
         self._loop = loop
+        self.time = loop.time
         self._read_some = read
         self._topics_of = topics
         self._seen: OrderedDict[Name, Seen[View]] = OrderedDict()
@@ -61,7 +62,7 @@ class Views(Generic[Name, View]):
         seen = self._seen.get(name)
         if seen is None:
             return None
-        age = self._loop.time() - seen.read_at
+        age = self.time() - seen.read_at
         if age > SECONDS_MAX:
             return None
         if age > REFRESH_SECONDS and not seen.reading:
@@ -116,7 +117,7 @@ class Views(Generic[Name, View]):
     async def _read_once(self) -> None:
         names = list(self._wanted)[:READ_AT_ONCE_MAX]
         wanted = {name: self._wanted.pop(name) for name in names}
-        asked_at = self._loop.time()
+        asked_at = self.time()
         rings = {name: seen.rings for name in names if (seen := self._seen.get(name)) is not None}
         try:
             views = await self._read_some(tuple(names))

@@ -76,7 +76,7 @@ class Logins:
         self._store = store
         self._coalescer = coalescer
         self._signing = signing
-        self._time = loop.time
+        self.time = loop.time
         self._owners: Views[Owner, tuple[SecretView, ...]] = Views(loop, wakeups, self._read, _topics_of)
         self._pair_key = secrets.token_bytes(32)
         self._pairs: dict[bytes, tuple[str, float]] = {}
@@ -130,7 +130,7 @@ class Logins:
             done(views)
             return
         views = views or ()
-        now = self._time()
+        now = self.time()
         pair = self._pair_of(attempt)
         remembered = self._remembered(pair, views, now)
         wait = self.attempts.wait_seconds(attempt.who, now)
@@ -168,7 +168,7 @@ class Logins:
             if found is not None:
                 self.attempts.succeeded(attempt.who, now)
             if isinstance(found, str):
-                self._remember(pair, found, self._time())
+                self._remember(pair, found, self.time())
             for each in waiting:
                 each(WRONG[attempt.role] if found is None else found)
 

@@ -11,7 +11,7 @@ from hiringhall.domain.owners import ClientWish, ServiceWish
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.service_settings import about_setting
-from hiringhall.ports.identity import FindClients, HashedSecret, Put, PutClient, PutService, Role
+from hiringhall.ports.identity import FindClients, HashedSecret, Put, PutClient, PutService, ReadSettings, Reseal, Role
 
 NO_KEY = Refused(
     "key_missing",
@@ -86,3 +86,22 @@ async def _hashed(hall: Hall, role: Role, owner: str, secret: str | None, source
         return await hall.logins.verifier.result(partial(hash_chosen, secret), source)
     except Busy:
         return BUSY
+
+
+async def reseal(hall: Hall) -> None:
+    """Seal what an earlier key has sealed with the present one, so that the earlier one can be taken away.
+
+    Raises:
+        StoreUnavailable: the database cannot be reached.
+    """
+    keyring = hall.keyrings.settings
+    if not keyring:
+        return
+    stored: dict[tuple[str, str], str] = await hall.store.read(ReadSettings(None))
+    fresh: dict[tuple[str, str], tuple[str, str]] = {}
+    for name, before in stored.items():
+        about = about_setting(*name)
+        if not keyring.is_sealed_with_first(before) and (value := keyring.open(before, about)) is not None:
+            fresh[name] = (before, keyring.seal(value, about))
+    if fresh:
+        await hall.coalescer.one(Reseal(settings=fresh))

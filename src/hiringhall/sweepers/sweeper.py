@@ -25,6 +25,7 @@ from hiringhall.ports.asks import (
     Take,
     Unblock,
 )
+from hiringhall.ports.identity import ForgetLogins
 
 RECENT_MS: Final = 60_000
 CHANGES_COUNTS: Final = frozenset(
@@ -53,6 +54,7 @@ def tidying(*, keep_plans_ms: int | None) -> tuple[Sweeper, ...]:
         Sweeper("unblock", Unblock, 60.0),
         Sweeper("tallies", FoldTallies, 5.0, after=CHANGES_COUNTS),
         Sweeper("forget", lambda: Forget(keep_plans_ms=keep_plans_ms), 30.0),
+        Sweeper("logins", ForgetLogins, 60.0),
         Sweeper("forget_deleted", Forget, 5.0, after=frozenset({DeletePlan})),
     )
 

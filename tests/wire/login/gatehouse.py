@@ -51,9 +51,11 @@ class Gatehouse:
         self.router = login_router(self.hall)
         self.later = 0.0
         """By how many seconds the clocks are set forward."""
-        loop_time, wall = self.hall.loop.time, self.hall.identities.signing.clock
-        self.hall.logins._time = lambda: loop_time() + self.later
-        self.hall.identities.signing.clock = lambda: wall() + self.later
+        signing = self.hall.identities.signing
+        loop_time, wall = self.hall.loop.time, signing.clock
+        signing.clock = lambda: wall() + self.later
+        for timed in (self.hall.logins, signing, self.hall.identities._sessions, self.hall.logins._owners):
+            timed.time = lambda: loop_time() + self.later  # type: ignore[attr-defined]
 
     async def send(
         self, path: str, body: object, *, peer: str = PEER, headers: Mapping[str, str] | None = None,

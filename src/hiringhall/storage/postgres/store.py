@@ -34,6 +34,7 @@ from hiringhall.ports.asks import (
     Take,
     Unblock,
 )
+from hiringhall.ports.identity import ForgetLogins
 from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, ReadyLanes
 from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
@@ -67,6 +68,7 @@ CHANNELS: Final[dict[type[Any], str]] = {
     SweepRetries: "sweep",
     FoldTallies: "sweep",
     Forget: "sweep",
+    ForgetLogins: "sweep",
 }
 """The channel of an ask; those not named share the channel "presence"."""
 NO_SNAPSHOT: Final[frozenset[type[Any]]] = frozenset({Alive, ReadyLanes, KnownTasks, FindWorkers})
