@@ -247,6 +247,7 @@ class Beaten:
     silent_due: bool  # somebody has been silent for so long that SweepSilent may find something
     overrun_due: bool  # something has been held for so long that SweepRunLimit may find something
     retry_in_ms: int | None  # until the next retry is due; 0 if one is
+    deadline_in_ms: int | None = None  # until the next deadline passes; 0 if SweepDeadlines is due
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +288,7 @@ class Forget:
 
     keep_plans_ms: int | None = None  # None: until deleted
     keep_workers_ms: int = 86_400_000
+    keep_service_workers_ms: int = 7 * 86_400_000
     keep_hand_overs_ms: int = 86_400_000
     keep_directives_ms: int = 600_000
     limit: int = 500

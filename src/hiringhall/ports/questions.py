@@ -52,7 +52,10 @@ class ListWorkers:
 
 @dataclass(frozen=True, slots=True)
 class ReadyLanes:
-    """Which of these lane keys have something ready to be taken. Result: list[str]."""
+    """Which of these lane keys have something ready to be taken. Result: list[str].
+
+    Lanes of calls made within the last minute are told too if they have: who could take from them may not know them.
+    """
 
     keys: tuple[str, ...]
 

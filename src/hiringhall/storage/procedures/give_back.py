@@ -1,16 +1,17 @@
-"""Take work back from workers: answers that did not arrive, and what a worker no longer names."""
+"""Take work back from workers, and tell them so: answers that did not arrive, and what a worker no longer names."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import State
 from hiringhall.domain.names import call_name
+from hiringhall.domain.topics import topic_of_worker
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import Reconcile, Return
-from hiringhall.storage.procedure import Context, Fetch, Procedure
+from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.units import Changes, lock_units
 from hiringhall.storage.procedures.writing import write
 
@@ -19,6 +20,12 @@ def take_back(changes: Changes, unit: Unit, cause: Cause) -> None:
     """Release a held unit on the holder's behalf."""
     before = unit.counted_as
     changes.note(before, unit, work.release(unit, unit.holder, cause))
+
+
+def tell_to_stop(context: Context, worker: str, unit: Unit) -> Generator[Step, list[Row], None]:
+    """Tell the former holder, with whatever it asks next, that the unit is not its own any more."""
+    yield Many("insert_directive", [{"worker": worker, "target": unit.target, "at": context.now}])
+    context.ring(topic_of_worker(worker))
 
 
 def give_back(context: Context, asks: Sequence[Return]) -> Procedure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 
 from hiringhall.domain.call import Dispatch
+from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import topic_of_access, topic_of_client, topic_of_service
 from hiringhall.ports.identity import (
     PREVIOUS_SECRET_MS,
@@ -26,7 +27,8 @@ from hiringhall.ports.identity import (
     ServiceView,
 )
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
-from hiringhall.storage.procedures.lanes import pause_lanes
+from hiringhall.storage.procedures.lanes import lock_services, pause_lanes
+from hiringhall.storage.procedures.steer_calls import end_service
 
 
 def put_service(context: Context, asks: Sequence[PutService]) -> Procedure:
@@ -111,10 +113,13 @@ def delete_service(context: Context, asks: Sequence[DeleteService]) -> Procedure
     return outcomes
 
 
-def _delete_service(context: Context, ask: DeleteService) -> Generator[Step, list[Row], bool]:
-    rows = yield Fetch("delete_service", {"service": ask.service})
-    if not rows:
+def _delete_service(context: Context, ask: DeleteService) -> Generator[Step, list[Row], bool | Refused]:
+    if not (yield from lock_services([ask.service])):
         return False
+    refused = yield from end_service(context, ask.service, force=ask.force)
+    if refused is not None:
+        return refused
+    yield Fetch("delete_service", {"service": ask.service})
     yield Many("delete_settings", [{"service": ask.service}])
     sids = yield Fetch("find_sids_of_service", {"service": ask.service})
     yield from _remove_access(context, "worker", ask.service, (row[0] for row in sids))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from hiringhall.domain.lifecycle import SATISFIED, State
+from hiringhall.domain.names import SERVICE_WORKER
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import plan_lane, topic_of_plan
 from hiringhall.ports.asks import DeletePlan, Forget, PausePlan, Swept, Unblock
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.apply_plan import NAMES_SHOWN_MAX, delete_tasks
-from hiringhall.storage.procedures.steer import tell_to_stop
+from hiringhall.storage.procedures.give_back import tell_to_stop
+from hiringhall.storage.procedures.service_workers import forget_service_worker
 from hiringhall.storage.procedures.units import Changes, lock_units
 from hiringhall.storage.procedures.writing import write
 
@@ -91,9 +93,15 @@ def forget(context: Context, asks: Sequence[Forget]) -> Procedure:
             rows = yield Fetch(statement, {"before": context.now - kept_ms, "limit": ask.limit})
             changed += len(rows)
             more = more or len(rows) == ask.limit
-        rows = yield Fetch("delete_workers_offline", {"before": context.now - ask.keep_workers_ms, "limit": ask.limit})
+        of_plans, of_services = context.now - ask.keep_workers_ms, context.now - ask.keep_service_workers_ms
+        rows = yield Fetch(
+            "delete_workers_offline", {"before": of_plans, "before_services": of_services, "limit": ask.limit}
+        )
         if rows:
             yield Many("delete_pulse", [{"worker": row[0]} for row in rows])
+        for (worker,) in rows:
+            if worker.startswith(SERVICE_WORKER):
+                yield from forget_service_worker(context, worker)
         outcomes.append(Swept(changed + len(rows), more or len(rows) == ask.limit))
     return outcomes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from typing import Final
 
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.names import SERVICE_WORKER
@@ -26,6 +27,9 @@ from hiringhall.ports.questions import (
 from hiringhall.storage.procedure import Context, Fetch, Procedure, Row, Step
 from hiringhall.storage.procedures.requests import service_views
 from hiringhall.storage.procedures.units import unit_from, view_of
+
+LATELY_MS: Final = 60_000
+"""For so long a lane counts as new, so that whoever has not heard of it hears of it by asking."""
 
 
 def alive(_: Context, __: Alive) -> Procedure:
@@ -67,9 +71,9 @@ def _with_cancels(rows: list[Row], *, told_services: bool = False) -> Generator[
     ]  # fmt: skip
 
 
-def ready_lanes(_: Context, query: ReadyLanes) -> Procedure:
+def ready_lanes(context: Context, query: ReadyLanes) -> Procedure:
     """Which lanes have something to be taken."""
-    rows = yield Fetch("find_ready_lanes", {"keys": list(query.keys)})
+    rows = yield Fetch("find_ready_lanes", {"keys": list(query.keys), "now": context.now or None, "within": LATELY_MS})
     return [row[0] for row in rows]
 
 

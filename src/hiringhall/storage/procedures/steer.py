@@ -8,10 +8,11 @@ from typing import Any
 from hiringhall.domain import steering, work
 from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State
 from hiringhall.domain.refusals import Refused
-from hiringhall.domain.topics import topic_of_worker
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import RetryPlan, Steer
-from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
+from hiringhall.storage.procedure import Context, Fetch, Procedure, Row, Step
+from hiringhall.storage.procedures.give_back import tell_to_stop
+from hiringhall.storage.procedures.steer_calls import steer_call
 from hiringhall.storage.procedures.units import Changes, load_missing, lock_units, view_of
 from hiringhall.storage.procedures.writing import write
 
@@ -20,6 +21,9 @@ def steer(context: Context, asks: Sequence[Steer]) -> Procedure:
     """Carry out each verb on its task."""
     outcomes: list[Any] = []
     for ask in asks:
+        if ask.work is not None:
+            outcomes.append((yield from steer_call(context, ask)))
+            continue
         rows = yield Fetch("find_task", {"plan": ask.plan, "task_id": ask.task_id})
         details: dict[int, str] = {}
         units = yield from lock_units((row[0] for row in rows), details)
@@ -49,12 +53,6 @@ def _steer_one(context: Context, ask: Steer, unit: Unit) -> Generator[Step, list
             yield from tell_to_stop(context, holder, unit)
     yield from write(context, changes)
     return None
-
-
-def tell_to_stop(context: Context, worker: str, unit: Unit) -> Generator[Step, list[Row], None]:
-    """Tell the former holder, with whatever it asks next, that the unit is not its own any more."""
-    yield Many("insert_directive", [{"worker": worker, "target": unit.target, "at": context.now}])
-    context.ring(topic_of_worker(worker))
 
 
 def _reset(

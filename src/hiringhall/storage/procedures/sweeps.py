@@ -11,9 +11,11 @@ from typing import Any
 from hiringhall.domain import work
 from hiringhall.domain.lease import Pulse, Terms, ended_by, hears_since, is_offline, may_be_silent, may_overrun
 from hiringhall.domain.lifecycle import State
+from hiringhall.domain.names import SERVICE_WORKER
 from hiringhall.ports.asks import Beat, Beaten, FoldTallies, SweepRetries, SweepRunLimit, SweepSilent, Swept
-from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
+from hiringhall.storage.procedure import Context, Fetch, FetchMany, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.give_back import take_back
+from hiringhall.storage.procedures.service_workers import lose_children, return_offers
 from hiringhall.storage.procedures.units import Changes, lock_units
 from hiringhall.storage.procedures.workers import pulse_from
 from hiringhall.storage.procedures.writing import write
@@ -32,12 +34,13 @@ def beat_step(now: int | None, terms: Terms) -> Step:
 
 def beaten(row: Row, terms: Terms) -> Beaten:
     """What the pulse found."""
-    now, deaf, last_seen, run_until, retry_at = row
+    now, deaf, last_seen, run_until, retry_at, deadline_at = row
     return Beaten(
         bool(deaf),
         last_seen is not None and may_be_silent(Pulse(last_seen), now, terms),
         run_until is not None and may_overrun(run_until, now, terms),
         None if retry_at is None else max(0, retry_at - now),
+        None if deadline_at is None else max(0, deadline_at - now),
     )
 
 
@@ -48,9 +51,6 @@ def sweep_silent(context: Context, asks: Sequence[SweepSilent]) -> Procedure:
         terms = context.terms
         rows = yield Fetch("find_silent", {"before": context.now - terms.silent_after_ms, "limit": ask.limit})
         orphans = (yield Fetch("find_orphans", {"limit": ask.limit})) if ask.orphans else []
-        if not rows and not orphans:
-            outcomes.append(Swept())
-            continue
         heard_since = yield from _heard_since(context)
         pulses = {row[0]: pulse_from(row[1], row[2], row[3]) for row in rows}
         holds = (yield Fetch("find_holds", {"workers": sorted(pulses)})) if pulses else []
@@ -60,8 +60,14 @@ def sweep_silent(context: Context, asks: Sequence[SweepSilent]) -> Procedure:
             for worker, pulse in pulses.items()
             if is_offline(pulse, heard_since, context.now, terms)
         ]
-        if gone:
-            yield Many("mark_offline", gone)
+        marked = (yield FetchMany("mark_offline", gone)) if gone else []
+        lost = {row[0] for row in marked if row[0].startswith(SERVICE_WORKER)}
+        for worker in sorted(lost):
+            yield from return_offers(context, worker)
+        if ask.orphans:
+            lost.update(row[0] for row in (yield Fetch("find_lost", {"limit": ask.limit})))
+        if lost:
+            changed += yield from lose_children(context, sorted(lost))
         outcomes.append(Swept(changed, len(rows) == ask.limit and bool(gone)))
     return outcomes
 

@@ -13,7 +13,7 @@ from hiringhall.ports.asks import Swept
 from hiringhall.ports.calls import SweepDeadlines, Withdraw
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.calls import lock_calls, no_such_call
-from hiringhall.storage.procedures.steer import tell_to_stop
+from hiringhall.storage.procedures.give_back import tell_to_stop
 from hiringhall.storage.procedures.units import Changes, lock_units
 from hiringhall.storage.procedures.writing import write
 
