@@ -24,6 +24,8 @@ HOMES: dict[str, tuple[str, ...]] = {
         "src/hiringhall/storage/postgres/",
         "src/hiringhall/wakeups/postgres.py",
         "src/hiringhall/cli/",
+        "src/hiringhall/verify/",  # answers that come late, and slowly
+        "conformance/workers/",  # handlers that keep a worker busy
         "sdks/python/src/hiringhall_worker/",
         "bench/",
         "examples/",

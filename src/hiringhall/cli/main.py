@@ -15,6 +15,7 @@ from hiringhall.cli.serve import HELP as SERVE_HELP
 from hiringhall.cli.serve import serve_command
 from hiringhall.cli.service import app as service_app
 from hiringhall.cli.trouble import Commands
+from hiringhall.cli.verify import app as verify_app
 from hiringhall.cli.work import app as work_app
 from hiringhall.cli.worker import app as worker_app
 
@@ -33,6 +34,7 @@ app.add_typer(work_app, name="work")
 app.add_typer(worker_app, name="worker")
 app.add_typer(service_app, name="service")
 app.add_typer(client_app, name="client")
+app.add_typer(verify_app, name="verify")
 app.command("call")(call)
 app.command("follow")(follow_command)
 app.command("cancel")(cancel)
