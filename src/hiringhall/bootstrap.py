@@ -56,7 +56,10 @@ class Server:
         """Whether `server.json` holds tokens that the hall made."""
         keep_plans = hall.settings.keep_plans
         self.sweeps = SweepRunner(
-            hall.coalescer, hall.terms, keep_plans_ms=None if keep_plans is None else round(keep_plans * 1000)
+            hall.coalescer,
+            hall.terms,
+            keep_plans_ms=None if keep_plans is None else round(keep_plans * 1000),
+            keep_calls_ms=round(hall.settings.keep_calls * 1000),
         )
         hall.task_failed = self.sweeps.task_failed
         self.on_drain_start: Callable[[], None] = hall.drain_starts

@@ -102,7 +102,7 @@ class Settings:
     database_listen: str = _setting(
         "", "PostgreSQL URL for the listening connection, if the other one leads through a pooler", secret=True
     )
-    database_connections: int = _setting(8, "PostgreSQL connections; the listening one is extra", least=5, most=100)
+    database_connections: int = _setting(10, "PostgreSQL connections; the listening one is extra", least=5, most=100)
     admin_token: str = _setting(
         "", "Operator tokens, up to two, comma-separated; unset: one is made (SQLite only)", secret=True
     )
@@ -147,9 +147,15 @@ class Settings:
     )
     run_limit: float = _setting(
         4 * 3600.0,
-        "How long signs of life extend one hand-over, for workers that never say what they hold; 0: no limit",
+        "How long signs of life extend one hand-over of a task, for workers that never say what they hold; 0: no limit",
         unit="seconds", least=0.0, most=_YEAR,
     )  # fmt: skip
+    call_run_limit: float = _setting(
+        3600.0, "The same for service calls; methods and calls may say otherwise", unit="seconds", least=0.0, most=_YEAR
+    )
+    keep_calls: float = _setting(
+        86_400.0, "How long finished service calls are kept", unit="seconds", least=1.0, most=100 * _YEAR
+    )
     keep_plans: float | None = _setting(
         None,
         "How long finished plans are kept; unset: until they are deleted",

@@ -91,7 +91,9 @@ def steer(unit: Unit, move: Move, *, force: bool, priority: int | None) -> Event
 
 def wrong_state(unit: Unit, move: Move, hint: str | None = None) -> Refused:
     """The refusal of an operator's verb that the unit's state does not allow."""
-    detail = f"task {unit.name!r} is {unit.state.value}: it cannot be {PAST[move]} now" + (f" ({hint})" if hint else "")
+    kind = "task" if unit.plan else "call"
+    remark = f" ({hint})" if hint else ""
+    detail = f"{kind} {unit.name!r} is {unit.state.value}: it cannot be {PAST[move]} now{remark}"
     return Refused("wrong_state", detail, unit.name)
 
 

@@ -39,6 +39,7 @@ def terms_of(settings: Settings) -> Terms:
         visibility_timeout_ms=round(settings.visibility_timeout * 1000),
         heartbeat_delay_ms=round(settings.heartbeat_delay * 1000),
         run_limit_ms=round(settings.run_limit * 1000),
+        call_run_limit_ms=round(settings.call_run_limit * 1000),
     )
 
 

@@ -19,7 +19,7 @@ from typing import Final, Protocol
 from hiringhall.domain.lease import Terms
 from hiringhall.ports.asks import Ask, Beat, Beaten, Swept
 from hiringhall.ports.store import StoreUnavailable
-from hiringhall.sweepers.sweeper import Sweeper, due_after, pulse_interval_seconds, tidying
+from hiringhall.sweepers.sweeper import KEEP_CALLS_MS, Sweeper, due_after, pulse_interval_seconds, tidying
 
 log = logging.getLogger("hiringhall.sweepers")
 
@@ -44,11 +44,17 @@ class SweepRunner:
     """Runs all sweeps in the background from `start` until `stop`."""
 
     def __init__(
-        self, committer: Committer, terms: Terms, *, keep_plans_ms: int | None = None, seed: int | None = None
+        self,
+        committer: Committer,
+        terms: Terms,
+        *,
+        keep_plans_ms: int | None = None,
+        keep_calls_ms: int = KEEP_CALLS_MS,
+        seed: int | None = None,
     ) -> None:
         self._committer = committer
         self._terms = terms
-        self._sweepers = tidying(keep_plans_ms=keep_plans_ms)
+        self._sweepers = tidying(keep_plans_ms=keep_plans_ms, keep_calls_ms=keep_calls_ms)
         self._random = random.Random(seed)
         self._tasks: list[asyncio.Task[None]] = []
         self._heard = False

@@ -25,12 +25,17 @@ from hiringhall.ports.asks import (
     Take,
     Unblock,
 )
+from hiringhall.ports.calls import Drain, ForgetCalls, Lock, Respond, Submit, SweepDeadlines, Withdraw
 from hiringhall.ports.identity import ForgetLogins
 
 RECENT_MS: Final = 60_000
+KEEP_CALLS_MS: Final = 86_400_000
 CHANGES_COUNTS: Final = frozenset(
-    {Apply, Reconcile, RetryPlan, Return, Settle, Steer, SweepRetries, SweepRunLimit, Take}
-)
+    {
+        Apply, Drain, Lock, Reconcile, Respond, RetryPlan, Return, Settle, Steer, Submit, SweepRetries, SweepRunLimit,
+        Take, Withdraw,
+    }
+)  # fmt: skip
 """Not the search for the silent, which goes on all the time and seldom finds anybody: what it adds is folded later."""
 
 
@@ -46,7 +51,7 @@ class Sweeper:
     it is always made."""
 
 
-def tidying(*, keep_plans_ms: int | None) -> tuple[Sweeper, ...]:
+def tidying(*, keep_plans_ms: int | None, keep_calls_ms: int = KEEP_CALLS_MS) -> tuple[Sweeper, ...]:
     """The sweeps that are made at their own pace."""
     return (
         Sweeper("orphans", SweepSilent, 15.0),
@@ -56,6 +61,7 @@ def tidying(*, keep_plans_ms: int | None) -> tuple[Sweeper, ...]:
         Sweeper("forget", lambda: Forget(keep_plans_ms=keep_plans_ms), 30.0),
         Sweeper("logins", ForgetLogins, 60.0),
         Sweeper("forget_deleted", Forget, 5.0, after=frozenset({DeletePlan})),
+        Sweeper("forget_calls", lambda: ForgetCalls(keep_calls_ms=keep_calls_ms), 15.0),
     )
 
 
@@ -68,6 +74,8 @@ def due_after(beaten: Beaten) -> list[tuple[str, Ask]]:
         due.append(("run_limit", SweepRunLimit()))
     if beaten.retry_in_ms == 0:
         due.append(("retries", SweepRetries()))
+    if beaten.deadline_in_ms == 0:
+        due.append(("deadlines", SweepDeadlines()))
     return due
 
 

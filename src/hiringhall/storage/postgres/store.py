@@ -34,6 +34,17 @@ from hiringhall.ports.asks import (
     Take,
     Unblock,
 )
+from hiringhall.ports.calls import (
+    AddFeedback,
+    Drain,
+    FindRequests,
+    ForgetCalls,
+    Lock,
+    Respond,
+    Submit,
+    SweepDeadlines,
+    Withdraw,
+)
 from hiringhall.ports.identity import ForgetLogins
 from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, ReadyLanes
 from hiringhall.ports.store import Committed, StoreUnavailable
@@ -48,7 +59,7 @@ from hiringhall.storage.procedure import Context, Fetch, Many, Procedure
 from hiringhall.storage.procedures.registry import QUERIES
 
 CONNECTIONS_MIN: Final = 5
-STATEMENT_SECONDS: Final = {"take": 10.0, "settle": 10.0, "submit": 60.0, "rest": 30.0, "read": 2.0}
+STATEMENT_SECONDS: Final = {"take": 10.0, "settle": 10.0, "submit": 60.0, "calls": 20.0, "rest": 30.0, "read": 2.0}
 CLOSE_SECONDS: Final = 2.0
 ATTEMPTS: Final = 6
 PAUSE_SECONDS: Final = 0.005
@@ -68,10 +79,20 @@ CHANNELS: Final[dict[type[Any], str]] = {
     SweepRetries: "sweep",
     FoldTallies: "sweep",
     Forget: "sweep",
+    Drain: "call_take",
+    Lock: "call_lock",
+    Respond: "call_settle",
+    AddFeedback: "call_feedback",
+    Submit: "call_submit",
+    Withdraw: "call_submit",
+    SweepDeadlines: "sweep",
+    ForgetCalls: "sweep",
     ForgetLogins: "sweep",
 }
 """The channel of an ask; those not named share the channel "presence"."""
-NO_SNAPSHOT: Final[frozenset[type[Any]]] = frozenset({Alive, ReadyLanes, KnownTasks, FindWorkers})
+PURPOSES: Final = dict.fromkeys(("call_take", "call_lock", "call_settle", "call_feedback", "call_submit"), "calls")
+"""Which connections serve a channel that has none of its own; those not named share those for the rest."""
+NO_SNAPSHOT: Final[frozenset[type[Any]]] = frozenset({Alive, ReadyLanes, KnownTasks, FindWorkers, FindRequests})
 """Questions whose statements need not see one and the same state."""
 
 Attempt: TypeAlias = Callable[[Connection, Sequence[Any], int | None], Awaitable[Committed]]
@@ -87,8 +108,10 @@ class PostgresStore:
         """How often a transaction was repeated because concurrent ones were in the way."""
         self._runner = Runner(load())
         shared = max(connections, CONNECTIONS_MIN) - 3
-        sizes = {"take": 1, "settle": 1, "submit": 1, "rest": (shared + 1) // 2, "read": shared // 2}
-        self._links = {purpose: _links(url, purpose, size) for purpose, size in sizes.items()}
+        calls = shared // 2 if shared > 4 else 0
+        rest = (shared - calls + 1) // 2
+        sizes = {"take": 1, "settle": 1, "submit": 1, "calls": calls, "rest": rest, "read": shared - calls - rest}
+        self._links = {purpose: _links(url, purpose, size) for purpose, size in sizes.items() if size}
 
     @classmethod
     async def open(
@@ -131,7 +154,7 @@ class PostgresStore:
             return Committed([])
         kinds = {type(ask) for ask in asks}
         channel = self.channel(asks[0]) if len(kinds) == 1 else "rest"
-        async with self._links.get(channel, self._links["rest"]).borrow() as link:
+        async with self._links.get(PURPOSES.get(channel, channel), self._links["rest"]).borrow() as link:
             if kinds == {Settle}:
                 return await self._settle(link, asks, now)
             if kinds == {Take} and hot_verbs.may_take_at_once(asks):  # type: ignore[arg-type]
@@ -273,7 +296,7 @@ class PostgresStore:
 
 def _links(url: str, purpose: str, size: int) -> Links:
     seconds = STATEMENT_SECONDS[purpose]
-    hot = purpose in ("take", "settle")
+    hot = purpose in ("take", "settle", "calls")
     settings = settings_for(
         purpose,
         statement_seconds=seconds,

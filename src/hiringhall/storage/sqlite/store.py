@@ -17,6 +17,7 @@ import apsw
 
 from hiringhall.domain.lease import Terms
 from hiringhall.ports.asks import Apply, Ask
+from hiringhall.ports.calls import FindRequests, ReadFeedback
 from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, ReadyLanes
 from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
@@ -30,7 +31,7 @@ from hiringhall.storage.sqlite.thread import CallThread
 
 CHANNEL: Final = "writer"
 PLANS_CHANNEL: Final = "plans"
-QUICK: Final[frozenset[type[Any]]] = frozenset({Alive, FindWorkers, KnownTasks, ReadyLanes})
+QUICK: Final[frozenset[type[Any]]] = frozenset({Alive, FindRequests, FindWorkers, KnownTasks, ReadFeedback, ReadyLanes})
 """Questions that requests wait for; each is answered by index."""
 
 
