@@ -53,6 +53,15 @@ class Counter(Bureau):
 
         await until_async(so_many, waiting_for=f"{count} followers")
 
+    async def settle_down(self) -> None:
+        """Let all that is under way come to its end, also looks at calls."""
+        await super().settle_down()
+
+        async def nobody_looks() -> bool:
+            return self.hall.followers._task is None
+
+        await until_async(nobody_looks, waiting_for="the end of a look at calls")
+
 
 async def _nothing_else(_scope: Any, _receive: Any, _send: Any) -> None:
     raise AssertionError("this path is the feedback's")
