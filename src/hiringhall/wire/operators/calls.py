@@ -13,13 +13,14 @@ from starlette.responses import Response
 
 from hiringhall.domain.lifecycle import Move
 from hiringhall.domain.names import worker_id_of
+from hiringhall.domain.refusals import Refused
 from hiringhall.operations.call_story import tell_call
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.invoke import pending_status
 from hiringhall.ports.asks import Steer
-from hiringhall.ports.calls import FindRequests, RequestView, Withdraw
+from hiringhall.ports.calls import FindRequests, RequestView
 from hiringhall.ports.questions import HistoryLine, ReadHistory
-from hiringhall.wire.operators.answers import Stop, agreed, json_answer, rfc3339
+from hiringhall.wire.operators.answers import Stop, json_answer, rfc3339
 from hiringhall.wire.operators.call_structs import CallInDetail, SteeredAnswer, WorkAnswer
 from hiringhall.wire.operators.vocabulary import history_entry
 
@@ -49,12 +50,10 @@ async def shown_call(hall: Hall, view: RequestView, *, payload: bool) -> Respons
 
 
 async def steer_call(hall: Hall, view: RequestView, move: Move) -> Response:
-    """One verb on a call. A held one that is cancelled becomes `cancelling`: its worker is told to stop."""
-    ask = Withdraw(view.request_id) if move is Move.CANCEL else Steer("", view.request_id, move, work=view.work)
-    outcome = await hall.coalescer.one(ask)
-    if getattr(outcome, "code", None) == "already_finished":
-        raise Stop("wrong_state", f"request {view.request_id!r} has an outcome: it cannot be cancelled now")
-    agreed(outcome)
+    """One verb on a call."""
+    outcome = await hall.coalescer.one(Steer("", view.request_id, move, work=view.work))
+    if isinstance(outcome, Refused):
+        raise Stop(outcome.code, outcome.detail, **outcome.extra)
     views: list[RequestView] = await hall.store.read(FindRequests((view.request_id,)))
     if not views:
         raise Stop("not_found", f"request {view.request_id!r} is kept no longer")
