@@ -156,7 +156,9 @@ class ScriptedServices(ScriptedHall):
         return self._send(sock, 200, {})
 
     def _on_methods(self, sock: socket.socket, heard: Heard) -> bool:
-        return self._send(sock, 200, {"methods": [{"method": "math/add", "workers": 1}]})
+        last = "after" in query(heard)
+        name = "math/sub" if last else "math/add"
+        return self._send(sock, 200, {"methods": [{"method": name, "workers": 1}], "next": None if last else name})
 
     def _on_drain(self, sock: socket.socket, heard: Heard) -> bool:
         asked = query(heard)

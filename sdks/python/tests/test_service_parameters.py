@@ -102,7 +102,7 @@ def lists(a: List[int], b: Sequence[str] = (), c: Tuple[int, str] = (1, "x")) ->
     return [a, list(b), c]
 
 
-def maps(a: Dict[str, int], b: Mapping[str, Any] = {}) -> object:  # noqa: B006, UP006
+def maps(a: Dict[str, int], b: Mapping[str, Any] = {}) -> object:  # noqa: UP006
     return [a, b]
 
 
@@ -110,7 +110,7 @@ def choice(size: Literal["s", "m", 3], colour: Colour = Colour.RED) -> object:
     return [size, colour]
 
 
-def exact(amount: Decimal, user: UserId = UserId(1)) -> object:  # noqa: B008
+def exact(amount: Decimal, user: UserId = UserId(1)) -> object:
     return [amount, user]
 
 
@@ -272,6 +272,6 @@ def test_methods_of_objects_are_handlers_too() -> None:
             return a + 2
 
     for handler, expected in ((Service().add, 2), (Service(), 3)):
-        method, arguments = prepared(handler, [1])
+        _, arguments = prepared(handler, [1])
         call = Call("math", {"request_id": "r-1"}, lambda item: None)
         assert arguments.apply(handler, call) == expected

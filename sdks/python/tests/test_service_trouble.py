@@ -225,6 +225,15 @@ def test_heartbeat_false_registers_anew(services: ScriptedServices, serve: Start
     assert running.error is None
 
 
+def test_a_drain_by_an_unknown_worker_registers(services: ScriptedServices, serve: Start) -> None:
+    """A hall that lost this worker says so to its drain: it registers, and goes on."""
+    services.script["drain"].append(answer(409, {"error_code": "not_registered", "detail": ""}))
+    services.call("r-1", "add", [1, 2])
+    serve({"add": add})
+    assert services.response("r-1")["result"] == 3
+    assert len(services.of("registration")) == 2
+
+
 def test_a_drain_that_is_no_array_is_asked_again(services: ScriptedServices, serve: Start) -> None:
     """Odd answers and odd messages neither end the worker nor keep it from the good ones."""
     odd: list[Any] = [7, {"method": "add"}, {"request_id": 5}, {"request_id": "r-2", "method": None}]

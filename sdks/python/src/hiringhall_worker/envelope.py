@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import wire
 
 SUPERSEDED = "worker_superseded"
+NOT_REGISTERED = "not_registered"
 
 
 def answer_code(answer: wire.Answer) -> str:

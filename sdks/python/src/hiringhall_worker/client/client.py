@@ -7,6 +7,7 @@ import secrets
 import ssl
 import time
 from collections.abc import Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -81,6 +82,8 @@ class Client:
         dispatch: exclusive, race or broadcast, instead of what the service is set to.
         requires: what the worker must have, like `{"platform": "linux", "tags": {"gpu": "yes"}}`.
         if_no_worker: queue (default) or fail: then Refused with the code `no_worker`.
+        run_limit_seconds: how long one run may take before the call is given to another worker.
+        traceparent: W3C trace context, passed on to the method.
         idempotency_key: by default one is made for each call, so that a repetition after a lost answer calls once;
             give one to have that also over restarts of this program.
         """
@@ -90,12 +93,19 @@ class Client:
         """The handle of a call that was made before, perhaps by another process of the same client."""
         return PendingCall(self._wires, request_id, self._answer_seconds, self._parse_float)
 
-    def methods(self) -> Any:
-        """What is on offer to this client, with the number of live workers, as the hall lists it."""
-        answer = self._wires.answered(
-            lambda token: wire.Request("methods", "/client/methods", token, b"", self._answer_seconds, method="GET")
-        )
-        return jsontext.decode(answer.body, self._parse_float)
+    def methods(self) -> list[Any]:
+        """What is on offer to this client: for each method its full name (`method`), `workers`, `live_workers`."""
+        found: list[Any] = []
+        query = ""
+        while True:
+            path = f"/client/methods{query}"
+            answer = self._wires.answered(partial(self._asking, path))
+            page = read_members(answer, self._parse_float)
+            listed = page.get("methods")
+            found += listed if isinstance(listed, list) else []
+            if not isinstance(page.get("next"), str):
+                return found
+            query = f"?after={wire.part(page['next'])}"
 
     def close(self) -> None:
         """Close the connections."""
@@ -109,21 +119,26 @@ class Client:
     ) -> None:
         self.close()
 
+    def _asking(self, path: str, token: str) -> wire.Request:
+        return wire.Request("methods", path, token, b"", self._answer_seconds, method="GET")
+
     def _started(
         self, method: str, params: Any, hold_seconds: float, options: Mapping[str, Any]
     ) -> tuple[PendingCall, str]:
         unknown = [name for name in options if name not in OPTIONS]
         if unknown:
             raise TypeError(f"there is no option {unknown[0]!r}; there are {', '.join(OPTIONS)}")
-        given = {name: value for name, value in options.items() if name != "idempotency_key" and value is not None}
+        given = {name: value for name, value in options.items() if name not in HEADERS and value is not None}
         members = {"method": method, "params": {} if params is None else params, **given}
         if hold_seconds > 0:
             members["wait"] = round(hold_seconds, 3)
         body = jsontext.encode(members)
-        headers = (("Idempotency-Key", options.get("idempotency_key") or secrets.token_urlsafe(18)),)
+        headers = [("Idempotency-Key", options.get("idempotency_key") or secrets.token_urlsafe(18))]
+        if options.get("traceparent"):
+            headers.append(("traceparent", options["traceparent"]))
         seconds = hold_seconds + self._answer_seconds
         answer = self._wires.answered(
-            lambda token: wire.Request("call", "/client/requests", token, body, seconds, headers)
+            lambda token: wire.Request("call", "/client/requests", token, body, seconds, tuple(headers))
         )
         found = read_members(answer, self._parse_float)
         request_id = found.get("request_id")
@@ -133,6 +148,7 @@ class Client:
         return pending, pending.keep(found)
 
 
+HEADERS = ("idempotency_key", "traceparent")
 OPTIONS = (
     "deadline_seconds",
     "priority",
@@ -140,5 +156,7 @@ OPTIONS = (
     "dispatch",
     "requires",
     "if_no_worker",
+    "run_limit_seconds",
+    "traceparent",
     "idempotency_key",
 )

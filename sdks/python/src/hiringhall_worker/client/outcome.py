@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HallError
@@ -83,7 +84,8 @@ class Feedback:
         """How far the method is, if it tells progress."""
         content = self.content
         percent = content.get("percent") if isinstance(content, Mapping) else None
-        return percent if isinstance(percent, (int, float)) and not isinstance(percent, bool) else None
+        number = isinstance(percent, (int, float, Decimal)) and not isinstance(percent, bool)
+        return float(percent) if number else None  # type: ignore[arg-type]
 
     @property
     def text(self) -> str:

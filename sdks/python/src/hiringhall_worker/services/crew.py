@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("hiringhall_worker")
 
 LOCK_ATTEMPTS = 4
+# Before a worker registers again that the hall does not know.
+UNREGISTERED_SECONDS = 0.5
 # How long an answer waits for the feedback that came before it; the hall takes none after the answer.
 FEEDBACK_FIRST_SECONDS = 1.0
 # A Lazy worker looks by itself this often, in case its wake-up port cannot be reached.
@@ -64,11 +66,15 @@ class Drainer:
 
     def _run(self) -> None:
         shift = self._shift
-        if isinstance(shift.carry_out(Register(shift.session), self._connection, shift.hopeful), Done):
+        if self._register():
             log.info("registered as %s/%s", shift.session.terms.service, shift.session.terms.worker_id)
             while self._due() and self._drain():
                 pass
         self._connection.close()
+
+    def _register(self) -> bool:
+        shift = self._shift
+        return isinstance(shift.carry_out(Register(shift.session), self._connection, shift.hopeful), Done)
 
     def _due(self) -> bool:
         """Wait until a call could be started, and is worth asking for; False once nothing new is taken."""
@@ -94,6 +100,9 @@ class Drainer:
             spare = shift.rules.concurrency - len(shift.session.holds)
             errand = Drain(shift.session, max(1, spare), wait=not self._lazy)
         step = shift.carry_out(errand, self._connection, shift.hopeful)
+        if isinstance(step, Unregistered):
+            log.warning("the hall does not know this worker; registering")
+            return shift.hopeful(UNREGISTERED_SECONDS) and self._register()
         if not isinstance(step, Drained):
             return False
         if step.holds:

@@ -44,7 +44,7 @@ class Errand:
         if isinstance(reply, wire.Lost):
             return self.again(reply.why, dice)
         self.session.hear(reply)
-        found = verdict(self.verb, reply.status, answer_code(reply) if reply.status == 409 else "")
+        found = verdict(self.verb, reply.status, answer_code(reply) if reply.status in (404, 409) else "")
         if found is Verdict.RENEW and self.refusals < REFUSALS:
             self.refusals += 1
             return Renew(log_in=self.refusals == REFUSALS)
@@ -121,6 +121,8 @@ class Drain(Errand):
         )
 
     def judge(self, found: Verdict, answer: wire.Answer, dice: float) -> Step:
+        if found is Verdict.UNREGISTERED:
+            return Unregistered()
         try:
             messages = jsontext.decode(answer.body, self.session.terms.parse_float)
         except ValueError as problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from ..envelope import SUPERSEDED
+from ..envelope import NOT_REGISTERED, SUPERSEDED
 
 
 class Verb(enum.Enum):
@@ -26,6 +26,7 @@ class Verdict(enum.Enum):
     AGAIN = "repeat after a back-off"
     RENEW = "have a new token, then repeat"
     SKIP = "log it and go on"
+    UNREGISTERED = "register, then go on"
     REPLACE = "the hall cannot take this answer: send an error in its place"
     SUPERSEDED = "crash: another process has this worker's id"
     UNAUTHORIZED = "crash: not allowed"
@@ -63,6 +64,8 @@ def verdict(verb: Verb, status: int, code: str = "") -> Verdict:
     """Look up what a status, with the hall's error code, means for a verb."""
     if status == 409 and code == SUPERSEDED:
         return Verdict.SUPERSEDED
+    if verb is Verb.DRAIN and code == NOT_REGISTERED:
+        return Verdict.UNREGISTERED
     if (verb, status) in ONE_VERB:
         return ONE_VERB[(verb, status)]
     if status in ANY_VERB:

@@ -79,7 +79,7 @@ class ServiceWorker:
         parse_float: ParseFloat | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        if not isinstance(service, str) or not service:
+        if not service:
             raise ValueError("service: name the service whose methods this worker offers")
         self._address = Address.of(server or os.environ.get("HALL_SERVER") or DEFAULT_SERVER, tls)
         self._secret = secret if secret is not None else os.environ.get("HALL_SERVICE_SECRET", "").strip()
@@ -89,6 +89,7 @@ class ServiceWorker:
         self._ip = ip
         profile = {
             "run_mode": LAZY if lazy else EAGER,
+            "version": version,
             "tags": {"concurrency": str(concurrency), **(tags or {})},
             "platform": platform or PLATFORMS.get(sys.platform, sys.platform),
             "supported_executors": list(supported_executors),
@@ -96,22 +97,17 @@ class ServiceWorker:
             "browser_runtime": bool(browser_runtime),
             "trace": True,
         }
-        if version is not None:
-            profile["version"] = version
         _check_profile(profile)
-        heartbeat = None if heartbeat_seconds is None else checked_seconds("heartbeat_seconds", heartbeat_seconds)
         self._terms = Terms(
             service=service,
             worker_id=worker_id or f"{socket.gethostname() or 'worker'}-{secrets.token_hex(4)}",
             profile=profile,
             hold_seconds=checked_seconds("hold_seconds", hold_seconds, LONGEST_HOLD_SECONDS),
             answer_seconds=checked_seconds("answer_seconds", answer_seconds),
-            heartbeat_seconds=heartbeat,
+            heartbeat_seconds=_seconds_or_none("heartbeat_seconds", heartbeat_seconds),
             parse_float=parse_float,
         )
-        self._grace_seconds = (
-            None if grace_seconds is None else checked_seconds("grace_seconds", grace_seconds, least=0)
-        )
+        self._grace_seconds = _seconds_or_none("grace_seconds", grace_seconds, least=0.0)
         self._methods = Methods(service)
         self._asked = threading.Event()
         self._running = threading.Lock()
@@ -187,7 +183,8 @@ class ServiceWorker:
         shifts[0].work()
 
     def _whole_terms(self, probe: Probe | None) -> Terms:
-        profile = {**self._terms.profile, "methods": list(self._methods)}
+        told = {name: value for name, value in self._terms.profile.items() if value is not None}
+        profile = {**told, "methods": list(self._methods)}
         if probe is not None:
             profile["ip"] = self._ip or own_address(self._address.host, self._address.port)
             profile["port"] = probe.port
@@ -209,3 +206,7 @@ def _check_profile(profile: Mapping[str, Any]) -> None:
             jsontext.encode(value)
         except jsontext.Unsendable as problem:
             raise ValueError(f"{name}: {problem}") from None
+
+
+def _seconds_or_none(setting: str, value: float | None, least: float | None = None) -> float | None:
+    return None if value is None else checked_seconds(setting, value, least=least)
