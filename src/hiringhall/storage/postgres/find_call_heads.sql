@@ -9,7 +9,7 @@ WITH asked AS MATERIALIZED (
     FROM asked CROSS JOIN LATERAL (
         SELECT * FROM work
         WHERE work.lane = asked.lane AND work.state = {ready}
-            AND NOT EXISTS (SELECT FROM request WHERE request.work = work.id AND request.avoid_until > asked.now)
+            AND coalesce((SELECT avoid_until FROM request WHERE request.work = work.id), 0) <= asked.now
         ORDER BY work.priority, work.seq, work.id
         LIMIT asked.wanted - 1
         FOR UPDATE SKIP LOCKED
@@ -19,18 +19,19 @@ WITH asked AS MATERIALIZED (
     FROM asked CROSS JOIN LATERAL (
         SELECT * FROM work
         WHERE work.lane = asked.lane AND work.state = {ready} AND work.id NOT IN (SELECT chosen.id FROM chosen)
-            AND NOT EXISTS (SELECT FROM request WHERE request.work = work.id AND request.avoid_until > asked.now)
+            AND coalesce((SELECT avoid_until FROM request WHERE request.work = work.id), 0) <= asked.now
         ORDER BY work.priority, work.seq, work.id
         LIMIT 1
     ) AS head
 ), kept AS MATERIALIZED (
     SELECT asked.ordinal, avoided.*
     FROM asked CROSS JOIN LATERAL (
-        SELECT work.*
-        FROM request JOIN work ON work.id = request.work
-        WHERE request.lane = asked.lane AND request.avoid_until > asked.now AND work.state = {ready}
+        SELECT * FROM work
+        WHERE work.id = ANY (ARRAY(
+            SELECT request.work FROM request WHERE request.lane = asked.lane AND request.avoid_until > asked.now
+        )) AND work.state = {ready}
         LIMIT asked.wanted
-        FOR UPDATE OF work SKIP LOCKED
+        FOR UPDATE SKIP LOCKED
     ) AS avoided
 )
 SELECT w.ordinal, w.id, w.lane, l.key, r.request_id, w.state, w.priority, w.seq, w.waiting_on, w.version, w.handed_version, w.started,

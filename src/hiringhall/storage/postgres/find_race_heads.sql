@@ -15,13 +15,12 @@ FROM (
     FROM asked CROSS JOIN LATERAL (
         SELECT * FROM work
         WHERE work.lane = asked.lane AND work.state = {ready}
-            AND NOT EXISTS (
-                SELECT FROM offer
-                WHERE offer.worker = asked.worker AND offer.work = work.id AND offer.offered_at > asked.since
-            )
-            AND NOT EXISTS (
-                SELECT FROM request
-                WHERE request.work = work.id AND request.avoid_until > asked.now AND work.last_holder = asked.worker
+            AND coalesce((
+                SELECT offered_at FROM offer WHERE offer.worker = asked.worker AND offer.work = work.id
+            ), 0) <= asked.since
+            AND (
+                work.last_holder IS DISTINCT FROM asked.worker
+                OR coalesce((SELECT avoid_until FROM request WHERE request.work = work.id), 0) <= asked.now
             )
         ORDER BY work.priority, work.seq, work.id
         LIMIT asked.wanted

@@ -119,3 +119,4 @@ CREATE TABLE submission (
     at bigint NOT NULL
 );
 CREATE INDEX submission_at ON submission (at);
+CREATE INDEX submission_by_work ON submission (work);

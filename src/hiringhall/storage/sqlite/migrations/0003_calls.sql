@@ -117,3 +117,4 @@ CREATE TABLE submission (
     at INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX submission_at ON submission (at);
+CREATE INDEX submission_by_work ON submission (work);
