@@ -21,6 +21,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (
+    (re.compile(r"\br-[\w-]{22}(?![\w-])"), "r-ID"),
     (re.compile(r"\bw-[\w-]{12}(?![\w-])"), "w-ID"),
     (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "TOKEN"),
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?( UTC|Z)"), "TIME"),

@@ -18,12 +18,16 @@ from hiringhall.domain.plan_file import PLAN_MEMBERS, TASK_MEMBERS
 from hiringhall.domain.plan_members import POLICY_MEMBERS
 from hiringhall.domain.refusals import CODES
 from hiringhall.sweepers.sweeper import tidying
+from hiringhall.wire.clients.bodies import MEMBERS, REQUIRES_MEMBERS
+from hiringhall.wire.clients.feedback import PATH as FEEDBACK_PATH
+from hiringhall.wire.clients.routes import ROUTES as CLIENT_ROUTES
 from hiringhall.wire.described_workers import DESCRIBED
 from hiringhall.wire.login.described import DESCRIBED as LOGIN_ROUTES
 from hiringhall.wire.openapi import document
 from hiringhall.wire.operators.routes import SERVED
 from hiringhall.wire.plans.bodies import ClaimBody, HeartbeatBody, RegisterBody, SettleBody
 from hiringhall.wire.plans.routes import PUBLISHED_ROUTES, ROUTES
+from hiringhall.wire.services.routes import ROUTES as SERVICE_ROUTES
 from tests.conftest import StartHall
 from tests.docs.documents import ROOT, documents, table, text_of
 from tests.hall_process import ADMIN_TOKEN, Database
@@ -106,7 +110,23 @@ def test_every_served_route_is_described() -> None:
     described = {(method.upper(), path) for path, methods in document()["paths"].items() for method in methods}
     workers = {(method.decode(), path) for path, calls in ROUTES.items() for method in calls}
     workers |= {(route.method, route.path) for route in LOGIN_ROUTES}
+    workers |= {(method.decode(), path) for path, calls in CLIENT_ROUTES.items() for method in calls}
+    workers |= {(method.decode(), path) for path, calls in SERVICE_ROUTES.items() for method in calls}
+    workers |= {("GET", FEEDBACK_PATH)}
     assert described == workers | {(served.method, served.path) for served in SERVED}
+
+
+def test_every_route_of_clients_is_described() -> None:
+    """The page of the clients' protocol lists the routes that are served, and no others."""
+    listed = {(quoted(row[0])[0], quoted(row[1])[0]) for row in table("docs/protocol/clients.md", "method")}
+    served = {(method.decode(), path) for path, calls in CLIENT_ROUTES.items() for method in calls}
+    assert listed == {*served, ("GET", FEEDBACK_PATH), ("POST", "/client/auth_token")}
+
+
+def test_every_member_of_a_call_is_described() -> None:
+    """The page of the clients' protocol lists the members of a call and of what it requires, and no others."""
+    listed = {quoted(row[0])[0] for row in table("docs/protocol/clients.md", "member")}
+    assert listed == {*MEMBERS, *(f"requires.{member}" for member in REQUIRES_MEMBERS)}
 
 
 def test_every_header_of_workers_is_described() -> None:

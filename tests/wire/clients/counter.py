@@ -170,9 +170,9 @@ class Stream:
 
 
 @asynccontextmanager
-async def counter(store: Store, **settings: Any) -> AsyncIterator[Counter]:
+async def counter(store: Store, kind: type[Counter] = Counter, **settings: Any) -> AsyncIterator[Counter]:
     """A counter that is closed in the end."""
-    made = Counter(HeldUpStore(store), Settings(data="unused", **settings))
+    made = kind(HeldUpStore(store), Settings(data="unused", **settings))
     try:
         yield made
     finally:
