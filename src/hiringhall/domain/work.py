@@ -164,14 +164,23 @@ def hold(unit: Unit, worker: str, *, version_floor: int, now: int, terms: Terms,
     assert after is not None, f"{Move.HOLD} is not allowed from {unit.state}"
     cause = unit.cause
     unit.state = after
-    unit.version = max(unit.version, version_floor) + 1
+    unit.version = next_version(unit.version, version_floor)
     unit.handed_version = unit.version
     unit.holder, unit.handed_at, unit.started = worker, now, False
-    limit_ms = unit.policy.run_limit_ms
-    if limit_ms is None:
-        limit_ms = terms.run_limit_ms if unit.plan else terms.call_run_limit_ms
-    unit.run_until = now + limit_ms if limited and limit_ms else None
+    usual_ms = terms.run_limit_ms if unit.plan else terms.call_run_limit_ms
+    unit.run_until = run_until(unit.policy.run_limit_ms, usual_ms, now, limited=limited)
     return cause
+
+
+def next_version(version: int, floor: int) -> int:
+    """The version under which a unit is handed over; `floor` is the highest of its worker's earlier hand-overs."""
+    return max(version, floor) + 1
+
+
+def run_until(own_ms: int | None, usual_ms: int | None, now: int, *, limited: bool) -> int | None:
+    """When the run limit of a unit that is handed over now is over: its own limit if it has one, 0 being none."""
+    limit_ms = usual_ms if own_ms is None else own_ms
+    return now + limit_ms if limited and limit_ms else None
 
 
 def complete(unit: Unit, worker: str) -> Event:

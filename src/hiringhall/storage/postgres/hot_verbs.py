@@ -21,6 +21,7 @@ from hiringhall.storage.postgres.runner import Runner
 from hiringhall.storage.procedure import Fetch
 from hiringhall.storage.procedures.sweeps import beat_step, beaten
 from hiringhall.storage.procedures.take import replay
+from hiringhall.storage.procedures.usual import take_from_one_plan
 from hiringhall.storage.procedures.workers import seen_step
 
 SETTLED_AT_ONCE: Final = {Move.COMPLETE: State.DONE, Move.RELEASE: State.READY}
@@ -28,9 +29,9 @@ SETTLED_AT_ONCE: Final = {Move.COMPLETE: State.DONE, Move.RELEASE: State.READY}
 
 
 def may_take_at_once(asks: Sequence[Take]) -> bool:
-    """Whether each worker asks for units of one lane, in which no task id occurs twice."""
+    """Whether each worker asks for tasks of one plan, in which no task id occurs twice."""
     lanes: dict[str, str] = {}
-    return all(len(ask.lanes) == 1 and lanes.setdefault(ask.worker, ask.lanes[0]) == ask.lanes[0] for ask in asks)
+    return take_from_one_plan(asks) and all(lanes.setdefault(ask.worker, ask.lanes[0]) == ask.lanes[0] for ask in asks)
 
 
 async def take_at_once(
@@ -76,27 +77,13 @@ async def _replayed(
     return {ordinal: found[id(ask)] for ordinal, ask in answered.items() if id(ask) in found}
 
 
-def settled_at_once(asks: Sequence[Settle]) -> dict[Move, list[int]]:
-    """By move, the places of the asks that may be tried first: those about a unit that no ask before may be about."""
-    named: set[tuple[str, str]] = set()
-    named_by_any: set[str] = set()
-    found: dict[Move, list[int]] = {}
-    for place, ask in enumerate(asks):
-        if ask.move in SETTLED_AT_ONCE and (ask.worker, ask.task_id) not in named and ask.task_id not in named_by_any:
-            found.setdefault(ask.move, []).append(place)
-        named.add((ask.worker, ask.task_id))
-        if ask.any_holder:
-            named_by_any.add(ask.task_id)
-    return found
-
-
 async def settle_at_once(
     runner: Runner, connection: Connection, asks: Sequence[Settle], now: int | None, origin: str
 ) -> Committed:
     """Complete or release units, all the same, in autocommit. The outcome is None for an ask that matches no unit in
     the usual way."""
     move = asks[0].move
-    parameters = {
+    parameters: dict[str, Any] = {
         "now": now,
         "origin": origin,
         "ordinal": list(range(len(asks))),

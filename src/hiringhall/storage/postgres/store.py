@@ -57,6 +57,7 @@ from hiringhall.storage.postgres.runner import Runner
 from hiringhall.storage.postgres.schema import migrate
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure
 from hiringhall.storage.procedures.registry import QUERIES
+from hiringhall.storage.procedures.usual import firsts
 
 CONNECTIONS_MIN: Final = 5
 STATEMENT_SECONDS: Final = {"take": 10.0, "settle": 10.0, "submit": 60.0, "calls": 20.0, "rest": 30.0, "read": 2.0}
@@ -209,7 +210,7 @@ class PostgresStore:
             return [place for place, outcome in enumerate(together.outcomes) if outcome is None]
 
         try:
-            for places in hot_verbs.settled_at_once(asks).values():
+            for places in firsts(asks, hot_verbs.SETTLED_AT_ONCE).values():
                 await settle(places, self._settle_at_once)
             if left := undecided():
                 await settle(left, self._transaction)

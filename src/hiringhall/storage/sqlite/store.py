@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,7 @@ from typing import Any, Final
 import apsw
 
 from hiringhall.domain.lease import Terms
-from hiringhall.ports.asks import Apply, Ask
+from hiringhall.ports.asks import Apply, Ask, Settle, Take
 from hiringhall.ports.calls import FindRequests, ReadFeedback
 from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, ReadyLanes
 from hiringhall.ports.store import Committed, StoreUnavailable
@@ -24,6 +24,8 @@ from hiringhall.storage.batch import carry_out
 from hiringhall.storage.procedure import Context, Procedure
 from hiringhall.storage.procedures import staging
 from hiringhall.storage.procedures.new_tasks import Layout
+from hiringhall.storage.procedures.registry import PROCEDURES
+from hiringhall.storage.sqlite import hot_verbs
 from hiringhall.storage.sqlite.connection import Runner, load, open_connection
 from hiringhall.storage.sqlite.reading import Reading
 from hiringhall.storage.sqlite.schema import migrate
@@ -31,6 +33,11 @@ from hiringhall.storage.sqlite.thread import CallThread
 
 CHANNEL: Final = "writer"
 PLANS_CHANNEL: Final = "plans"
+PROCEDURES_HERE: Final[Mapping[type[Any], Callable[..., Procedure]]] = {
+    **PROCEDURES,
+    Settle: hot_verbs.settle,
+    Take: hot_verbs.take,
+}
 QUICK: Final[frozenset[type[Any]]] = frozenset({Alive, FindRequests, FindWorkers, KnownTasks, ReadFeedback, ReadyLanes})
 """Questions that requests wait for; each is answered by index."""
 
@@ -114,7 +121,7 @@ class SqliteStore:
 
     def _commit(self, asks: Sequence[Ask], now: int | None) -> Committed:
         try:
-            return Committed(*self._transaction(lambda context: carry_out(context, asks), now))
+            return Committed(*self._transaction(lambda context: carry_out(context, asks, PROCEDURES_HERE), now))
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - one ask poisons the batch: find out which
