@@ -45,6 +45,7 @@ class Counted(RequestPattern, forbid_unknown_fields=True, kw_only=True):
     exactly: int | UnsetType = UNSET
     at_least: int = 0
     at_most: int | UnsetType = UNSET
+    answered: int | UnsetType = UNSET
 
 
 class Reply(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -144,6 +145,7 @@ class Setting(Struct, forbid_unknown_fields=True, kw_only=True):
     token_seconds: float = 3600.0
     settings: dict[str, str] = {}
     wakes: bool = True
+    obeys_max: bool = True
     shared_token: bool = False
 
 

@@ -133,7 +133,7 @@ class Player:
         if not found:
             raise Failed(described(expected), self._instead(expected))
         early = expected.not_before_ms / 1000 - (found[0].at - began)
-        if early > EARLY_SECONDS:
+        if expected.not_before_ms and early > EARLY_SECONDS:
             raise Failed(described(expected), f"it came after {(found[0].at - began) * 1000:.0f} ms already")
         self._moment = max(began, found[0].at)
 
@@ -241,7 +241,9 @@ class Player:
             raise Failed(described(probe), str(problem)) from None
 
     def _count(self, counted: Counted) -> None:
-        count = sum(misfit(counted, heard, dict(self._saved)) is None for heard in self.timeline.heard)
+        wanted = "" if counted.answered is UNSET else str(counted.answered)
+        fitting = [heard for heard in self.timeline.heard if misfit(counted, heard, dict(self._saved)) is None]
+        count = sum(not wanted or heard.status == wanted for heard in fitting)
         least, most = counted.at_least, counted.at_most
         if counted.exactly is not UNSET:
             least = most = counted.exactly

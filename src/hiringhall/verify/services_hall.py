@@ -124,7 +124,7 @@ class ServicesHall(ScriptedHall):
         seconds = self.hold_seconds(heard.query.get("wait"), 0.0)
         if not await self.wait_for_work(seconds, gone) or self._leaving:
             return None if gone() else answer(200, [])
-        most = heard.query.get("max", "")
+        most = heard.query.get("max", "") if self.case.hall.obeys_max else ""
         count = min(len(self.work), int(most) if most.isdigit() else len(self.work))
         batch = [self.work.popleft() for _ in range(count)]
         for message in batch:
