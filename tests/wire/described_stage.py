@@ -11,6 +11,8 @@ from schemathesis.core.parameters import ParameterLocation
 from tests.hall_client import HallClient, Worker, fine, part
 
 PLAN = "plan of the description"
+SECRET = "secret of the description"
+SERVICE, CLIENT = "service of the description", "client of the description"
 FAILED, DONE, HELD, PENDING = "T-failed", "T-done", "T 1/held", "T-pending"
 STANDING = {FAILED: "FAILED", DONE: "DONE", HELD: "CLAIMED", PENDING: "PENDING"}
 LEFT_ALONE_ONE_IN = 4
@@ -41,6 +43,7 @@ class Stage:
         unit = f"{part(PLAN)}/{part(task_id)}"
         if _is_valid(case, ParameterLocation.PATH):
             names = {"plan_id": PLAN, "worker_id": worker.id, "task_id": task_id, "work_id": unit}
+            names |= {"service_id": SERVICE, "client_id": CLIENT}
             case.path_parameters = {name: part(names[name]) for name in case.path_parameters}
         if _is_valid(case, ParameterLocation.QUERY):
             names = {"plan": PLAN, "task": task_id, "id": unit, "after": FAILED}
@@ -52,6 +55,13 @@ class Stage:
         ):
             held = {"worker_id": worker.id, "plan_id": PLAN, "version": tasks[HELD]["version"]}
             case.body = {name: held.get(name, value) for name, value in case.body.items()}
+        if (
+            isinstance(case.body, dict)
+            and _is_valid(case, ParameterLocation.BODY)
+            and case.operation.path.endswith("/auth_token")
+        ):
+            names = {"service_id": SERVICE, "client_id": CLIENT, "auth_secret": SECRET, "client_secret": SECRET}
+            case.body = {name: names.get(name, value) for name, value in case.body.items()}
 
     def _standing(self) -> tuple[Worker, dict[str, Any]]:
         if self._worker is None or self._worker.id not in self.client.workers():
@@ -59,6 +69,8 @@ class Stage:
         self.client.direct(self._worker.id, "resume")
         answer = self.client.call("GET", f"/admin/plans/{part(PLAN)}")
         tasks = {} if answer.status_code == 404 else {task["id"]: task for task in fine(answer)["plan"]["tasks"]}
+        self.client.call("PUT", f"/admin/services/{part(SERVICE)}?retire=true", {"secret": SECRET})
+        self.client.call("PUT", f"/admin/clients/{part(CLIENT)}?retire=true", {"secret": SECRET, "allow": ["*"]})
         stands = {name: task["status"] for name, task in tasks.items()} == STANDING
         if not stands or tasks[HELD]["worker_id"] != self._worker.id or answer.json()["plan"]["paused"]:
             tasks = self._made_again(self._worker)

@@ -69,6 +69,11 @@ EXPLAINED: Final[tuple[tuple[str, type[Failure], Callable[[Case[Any], Response],
         lambda _, response: _says(response, "stands for plan and task", "id: is missing", "task: is missing"),
     ),
     (
+        "a new client needs patterns of what it may call, and a schema cannot say whether it is new",
+        RejectedPositiveData,
+        lambda _, response: _says(response, "allow: is missing"),
+    ),
+    (
         "`after` has to be the id of a task that the plan has",
         RejectedPositiveData,
         lambda _, response: _says(response, "after: must be the id of a task of this plan"),

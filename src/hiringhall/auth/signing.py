@@ -118,7 +118,8 @@ class SigningKeys:
         keys: dict[str, tuple[bytes, float]] = {}
         self._present = None
         for view in views:
-            key = self._keyring.open(view.sealed, f"signing key {view.kid}")
+            known, _ = self._keys.get(view.kid, (None, 0.0))  # it may be sealed now with a key that is not known here
+            key = self._keyring.open(view.sealed, f"signing key {view.kid}") or known
             if key is None:
                 continue
             until = float("inf")

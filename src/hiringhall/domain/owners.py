@@ -147,7 +147,10 @@ class _Reading:
             if complaint is not None:
                 self._complain("methods", f"a name {complaint}")
                 continue
-            special = self._object(place, members)
+            if not isinstance(members, dict):
+                self._complain(place, "must be an object")
+                continue
+            special: dict[str, Any] = members
             for member in special:
                 if member not in METHOD_MEMBERS:
                     known = ", ".join(METHOD_MEMBERS)

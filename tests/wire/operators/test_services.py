@@ -158,6 +158,7 @@ async def test_a_client_is_changed(operator: Operator) -> None:
         ("services/math", {"dispatch": "s3cret"}, "dispatch"),
         ("services/math", {"methods": {"add": {"dispatch": 1}}}, "methods.add.dispatch"),
         ("services/math", {"methods": {"add": {"run_limit_seconds": -1}}}, "methods.add.run_limit_seconds"),
+        ("services/math", {"methods": {"add": None}}, "methods.add"),
         ("services/math", {"methods": {"add": {"other": 1}}}, "methods.add.other"),
         ("services/math", ["s3cret"], "body"),
         ("services/a%2Fb", {}, "service_id"),

@@ -32,7 +32,7 @@ CLIENT: Final = "/admin/clients/{client_id}"
 def _put(path: str, kind: str, body: Any, answer: Any) -> Described:
     return Described(
         "PUT", path, f"Make a {kind}, or change it: absent members keep their value", {200: answer, 201: answer},
-        parameters=(RETIRE,), body=body, refusals=(400, 413, 415, 422),
+        parameters=(RETIRE,), body=body, body_required=False, refusals=(400, 413, 415, 422),
     )  # fmt: skip
 
 

@@ -49,10 +49,11 @@ class ServiceBody(Struct, forbid_unknown_fields=True):
 
 
 class ClientBody(Struct, forbid_unknown_fields=True):
-    """A client; absent members keep their value. `allow` are shell wildcards over `service/method`."""
+    """A client; absent members keep their value. `allow` are shell wildcards over `service/method`; a new client needs
+    them."""
 
-    allow: Annotated[list[Pattern], Meta(max_length=PATTERNS_MAX)]
     secret: Secret | None = None
+    allow: Annotated[list[Pattern], Meta(max_length=PATTERNS_MAX)] | None = None
 
 
 class Service(Struct, kw_only=True):
