@@ -45,8 +45,8 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
         "Make a new key for each request; repeat a key only with the very same body.",
     ),
     "in_use": (
-        "The plan has tasks that workers hold.",
-        "Wait for them, or say `?force=true`: their workers are told to stop.",
+        "The plan has tasks that workers hold, or the service has open calls.",
+        "Wait for them, or say `?force=true`: their workers are told to stop, and calls are cancelled.",
     ),
     "internal_error": (
         "A bug in the hall. Nothing is known about the outcome.",
@@ -172,7 +172,8 @@ def settings_page() -> str:
         "A setting is looked for in this order: the flag of `hall serve`, the environment variable, `hall.toml` in the",
         "working directory, `hall.toml` in the data folder. In `hall.toml` its name is that of the flag with",
         "underscores: `visibility_timeout = 90`. Durations are seconds; fractions are allowed. A value that cannot be,",
-        "or a name in `hall.toml` that is no setting, ends the start with one line that says which and why.",
+        "or a name in `hall.toml` that is no setting, ends the start with one line that says which and why. The tables",
+        "`services` and `clients` of the file declare [services and clients](services.md#in-halltoml).",
         "",
         "| variable | flag | value | default | meaning |",
         "| --- | --- | --- | --- | --- |",

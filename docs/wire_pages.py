@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from hiringhall.asgi.front_settings import MEBIBYTE, FrontSettings
+from hiringhall.auth.attempts import FAILURES_MAX
+from hiringhall.auth.verifier import WAITING_MAX, WAITING_OF_A_SOURCE_MAX
 from hiringhall.domain.names import HOSTNAME_CHARACTERS_MAX, IDENTIFIER_CHARACTERS_MAX
+from hiringhall.domain.owners import (
+    PATTERN_CHARACTERS_MAX,
+    PATTERNS_MAX,
+    SECRET_CHARACTERS_MAX,
+    SETTINGS_MAX,
+    VALUE_CHARACTERS_MAX,
+)
 from hiringhall.domain.plan_file import TASKS_MAX
 from hiringhall.domain.work import REASON_CHARACTERS_MAX, VERSION_MAX
 from hiringhall.operations.claim import MAX_TASKS_LIMIT
@@ -59,6 +68,11 @@ def limits_page() -> str:
         ("plan file", f"{_size(PLAN_FILE_BYTES_MAX)}, {TASKS_MAX} tasks", "413, 422"),
         ("nesting of a body", f"{NESTING_MAX} levels", "400 `malformed_json`"),
         ("identifier of a plan, task or worker", f"{IDENTIFIER_CHARACTERS_MAX} characters", "422"),
+        ("secret of a service or client", f"{SECRET_CHARACTERS_MAX} characters", "422"),
+        ("settings of a service in one request", f"{SETTINGS_MAX}, {VALUE_CHARACTERS_MAX} characters each", "422"),
+        ("patterns of a client", f"{PATTERNS_MAX}, {PATTERN_CHARACTERS_MAX} characters each", "422"),
+        ("wrong secrets for one service or client from one address", f"{FAILURES_MAX} a minute", "429"),
+        ("chosen secrets that wait to be checked", f"{WAITING_MAX}, {WAITING_OF_A_SOURCE_MAX} of an address", "503"),
         ("hostname", f"{HOSTNAME_CHARACTERS_MAX} characters", "422"),
         ("reason", f"{REASON_CHARACTERS_MAX} characters", "cut, with a mark at its end"),
         ("version", str(VERSION_MAX), "422"),

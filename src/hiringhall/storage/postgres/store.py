@@ -45,7 +45,7 @@ from hiringhall.ports.calls import (
     SweepDeadlines,
     Withdraw,
 )
-from hiringhall.ports.identity import ForgetLogins
+from hiringhall.ports.identity import FindSecrets, FindSessions, FindSigningKeys, ForgetLogins
 from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, ReadyLanes
 from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
@@ -93,7 +93,9 @@ CHANNELS: Final[dict[type[Any], str]] = {
 """The channel of an ask; those not named share the channel "presence"."""
 PURPOSES: Final = dict.fromkeys(("call_take", "call_lock", "call_settle", "call_feedback", "call_submit"), "calls")
 """Which connections serve a channel that has none of its own; those not named share those for the rest."""
-NO_SNAPSHOT: Final[frozenset[type[Any]]] = frozenset({Alive, ReadyLanes, KnownTasks, FindWorkers, FindRequests})
+NO_SNAPSHOT: Final[frozenset[type[Any]]] = frozenset(
+    {Alive, FindRequests, FindSecrets, FindSessions, FindSigningKeys, FindWorkers, KnownTasks, ReadyLanes}
+)
 """Questions whose statements need not see one and the same state."""
 
 Attempt: TypeAlias = Callable[[Connection, Sequence[Any], int | None], Awaitable[Committed]]

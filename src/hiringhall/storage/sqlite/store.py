@@ -18,6 +18,7 @@ import apsw
 from hiringhall.domain.lease import Terms
 from hiringhall.ports.asks import Apply, Ask, Settle, Take
 from hiringhall.ports.calls import FindRequests, ReadFeedback
+from hiringhall.ports.identity import FindSecrets, FindSessions, FindSigningKeys
 from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, ReadyLanes
 from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
@@ -38,7 +39,9 @@ PROCEDURES_HERE: Final[Mapping[type[Any], Callable[..., Procedure]]] = {
     Settle: hot_verbs.settle,
     Take: hot_verbs.take,
 }
-QUICK: Final[frozenset[type[Any]]] = frozenset({Alive, FindRequests, FindWorkers, KnownTasks, ReadFeedback, ReadyLanes})
+QUICK: Final[frozenset[type[Any]]] = frozenset(
+    {Alive, FindRequests, FindSecrets, FindSessions, FindSigningKeys, FindWorkers, KnownTasks, ReadFeedback, ReadyLanes}
+)
 """Questions that requests wait for; each is answered by index."""
 
 
