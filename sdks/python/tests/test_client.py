@@ -258,6 +258,7 @@ def test_feedback_is_followed_to_the_end(services: ScriptedServices, client: Cli
     assert [(item.number, item.content, item.text, item.percent) for item in found] == [(2, "nearly", "nearly", None)]
     assert pending.result() == 3
     assert services.of("look") == []
+    assert [item.number for item in pending.feedback()] == [1, 2]
 
 
 def test_feedback_goes_on_after_a_broken_connection(services: ScriptedServices, client: Client) -> None:

@@ -242,6 +242,7 @@ def test_the_hall_says_how_often_to_beat(services: ScriptedServices, serve: Star
     [
         ({"service": ""}, "service:"),
         ({"concurrency": 0}, "concurrency:"),
+        ({"concurrency": 1001}, "at most 1000"),
         ({"hold_seconds": 60}, "hold_seconds:"),
         ({"grace_seconds": -1}, "grace_seconds:"),
         ({"tags": {"a": {1, 2}}}, "tags:"),

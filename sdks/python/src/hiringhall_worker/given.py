@@ -11,10 +11,11 @@ DEFAULT_SERVER = "http://127.0.0.1:8400"
 LONGEST_HOLD_SECONDS = 55.0
 
 
-def checked_width(setting: str, value: int) -> int:
+def checked_width(setting: str, value: int, most: float = math.inf) -> int:
     """How many at once."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{setting}: a whole number of at least 1")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        bound = "" if most == math.inf else f" and at most {most:g}"
+        raise ValueError(f"{setting}: a whole number of at least 1{bound}")
     return value
 
 

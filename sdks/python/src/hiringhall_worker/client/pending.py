@@ -18,6 +18,7 @@ from .wires import Persistence, Trouble, Wires, refusal, trouble
 HOLD_SECONDS = 30.0
 # The hall says something every 15 s; a stream that is silent for this long is dead.
 SILENCE_SECONDS = 45.0
+OUTCOME = "outcome"
 
 
 class PendingCall:
@@ -89,7 +90,7 @@ class PendingCall:
         persistence = self._wires.persistence()
         attempts = refusals = 0
         try:
-            while self._outcome is None:
+            while True:
                 token = self._wires.token(persistence)
                 found = connection.stream(self._request(token, "/feedback", "text/event-stream", events.last_id))
                 if isinstance(found, wire.Answer) and found.status == 401 and self._wires.renewable(token, refusals):
@@ -100,10 +101,11 @@ class PendingCall:
                     for event in _events(found, events, persistence):
                         attempts = refusals = 0
                         yield from self._heard(event)
+                        if event.name == OUTCOME:
+                            return
                     found = wire.Lost("the stream of feedback ended")
                     connection.close()
-                if self._outcome is None:
-                    self._bear(found, attempts, persistence)
+                self._bear(found, attempts, persistence)
         finally:
             connection.close()
 
@@ -145,7 +147,7 @@ class PendingCall:
             members = _object(event.data.encode("utf-8", "replace"), self._parse_float)
         except ValueError:
             return
-        if event.name == "outcome":
+        if event.name == OUTCOME:
             self.keep(members)
         elif event.name == "feedback":
             yield Feedback(int(event.id) if event.id.isdigit() else 0, members)

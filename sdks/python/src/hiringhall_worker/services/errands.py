@@ -117,7 +117,7 @@ class Drain(Errand):
             "GET",
             f"/worker/messages?{wait}max={self._most}",
             timeout_seconds=seconds + terms.answer_seconds,
-            headers=(("Hall-Holding", self.session.holding()),),
+            headers=self.session.holding(),
         )
 
     def judge(self, found: Verdict, answer: wire.Answer, dice: float) -> Step:
@@ -205,7 +205,7 @@ class Heartbeat(Errand):
 
     def request(self, token: str) -> wire.Request:
         path = f"/worker/heartbeat/{wire.part(self.session.terms.worker_id)}"
-        return self.sending(token, "GET", path, headers=(("Hall-Holding", self.session.holding()),))
+        return self.sending(token, "GET", path, headers=self.session.holding())
 
     def judge(self, found: Verdict, answer: wire.Answer, dice: float) -> Step:
         return Unregistered() if answer.body.strip() == b"false" else Done()

@@ -28,7 +28,8 @@ QUEUE_ITEMS = 10_000
 BATCH_ITEMS = 200
 BATCH_BYTES = 256 * 1024
 ITEM_BYTES = 64 * 1024
-ATTEMPTS = 4
+# How long it is tried to pass on a batch.
+PATIENCE_SECONDS = 60.0
 
 
 class Feed:
@@ -114,15 +115,13 @@ class Feed:
         return batch
 
     def _send(self, batch: list[bytes]) -> None:
-        attempts = 0
+        give_up_at = time.monotonic() + PATIENCE_SECONDS
 
         def patience(seconds: float) -> bool:
-            nonlocal attempts
-            attempts += 1
             with self._changed:
                 self._troubled = True
                 self._changed.notify_all()
-            return attempts < ATTEMPTS and not self._shift.ended.wait(seconds)
+            return time.monotonic() + seconds < give_up_at and not self._shift.ended.wait(seconds)
 
         step = self._shift.carry_out(Feedback(self._shift.session, batch), self._connection, patience)
         with self._changed:

@@ -16,6 +16,7 @@ from ..jsontext import ParseFloat
 # How often a quiet worker asks whether it still is.
 QUIET_BEAT_SECONDS = 5.0
 USUAL_BEAT_SECONDS = 30.0
+LONGEST_HEADER = 32 * 1024
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,10 @@ class Session:
         if self.holds.get(hold.request_id) is hold:
             del self.holds[hold.request_id]
 
-    def holding(self) -> str:
-        """The value of `Hall-Holding`: the request ids of everything held, comma-separated; empty if nothing is."""
-        return ",".join(wire.part(request_id) for request_id in self.holds)
+    def holding(self) -> tuple[tuple[str, str], ...]:
+        """The header `Hall-Holding`: the request ids of everything held. Left out if no server would take it."""
+        text = ",".join(wire.part(request_id) for request_id in self.holds)
+        return (("Hall-Holding", text),) if len(text) <= LONGEST_HEADER else ()
 
     @property
     def beat_seconds(self) -> float:

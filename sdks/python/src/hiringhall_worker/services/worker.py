@@ -28,6 +28,7 @@ AnyHandler = TypeVar("AnyHandler", bound=Callable[..., Any])
 
 EAGER = "Eager"
 LAZY = "Lazy"
+MOST_AT_ONCE = 1000
 PLATFORMS = {"win32": "windows", "darwin": "macos"}
 
 
@@ -39,7 +40,7 @@ class ServiceWorker:
     secret: the service's secret (default: HALL_SERVICE_SECRET).
     worker_id: the name of this process among the workers of the service; default the host's name and a random part. A
         second process with the same one takes over from the first.
-    concurrency: how many calls run at once.
+    concurrency: how many calls run at once, at most 1000.
     lazy: take calls only when the hall knocks at `probe_port`, instead of asking all the time.
     probe_host, probe_port: where a Lazy worker listens; port 0 is any free one.
     ip: the address at which the hall reaches a Lazy worker; default the one by which this machine speaks to the hall.
@@ -83,7 +84,7 @@ class ServiceWorker:
             raise ValueError("service: name the service whose methods this worker offers")
         self._address = Address.of(server or os.environ.get("HALL_SERVER") or DEFAULT_SERVER, tls)
         self._secret = secret if secret is not None else os.environ.get("HALL_SERVICE_SECRET", "").strip()
-        self._concurrency = checked_width("concurrency", concurrency)
+        self._concurrency = checked_width("concurrency", concurrency, MOST_AT_ONCE)
         self._lazy = bool(lazy)
         self._probe_at = (probe_host, probe_port)
         self._ip = ip
