@@ -149,8 +149,8 @@ class Setting(Struct, forbid_unknown_fields=True, kw_only=True):
     shared_token: bool = False
 
 
-class Case(Struct, forbid_unknown_fields=True, kw_only=True):
-    """One case: a sentence of the protocol, and how a worker shows that it keeps to it."""
+class Described(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What every case tells about itself: the sentence that it proves, where that stands, and how much it matters."""
 
     name: Name
     sentence: Annotated[str, Meta(min_length=10)]
@@ -158,13 +158,18 @@ class Case(Struct, forbid_unknown_fields=True, kw_only=True):
     level: Level
     feature: str
     protocol: Protocol = "plans"
-    environment: dict[str, str | None] = {}
-    hall: Setting = msgspec.field(default_factory=Setting)
-    answers: list[Rule] = []
-    steps: Annotated[list[Step], Meta(min_length=1)]
-    finally_: list[Counted] = msgspec.field(default_factory=list, name="finally")
 
     @property
     def title(self) -> str:
         """The name by which people and lists call it."""
         return f"{self.protocol}/{self.name}"
+
+
+class Case(Described, forbid_unknown_fields=True, kw_only=True):
+    """One case: a sentence of the protocol, and how a worker shows that it keeps to it."""
+
+    environment: dict[str, str | None] = {}
+    hall: Setting = msgspec.field(default_factory=Setting)
+    answers: list[Rule] = []
+    steps: Annotated[list[Step], Meta(min_length=1)]
+    finally_: list[Counted] = msgspec.field(default_factory=list, name="finally")

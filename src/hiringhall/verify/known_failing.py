@@ -16,6 +16,7 @@ class Verdicts(NamedTuple):
     failed: list[Result]
     known: list[Result]
     surprising: list[Result]
+    skipped: list[Result]
 
     @property
     def good(self) -> bool:
@@ -36,10 +37,12 @@ def unknown_titles(known: Sequence[str], titles: Iterable[str]) -> list[str]:
 
 def judge(results: Iterable[Result], known: Sequence[str]) -> Verdicts:
     """Sort results."""
-    found = Verdicts([], [], [], [])
+    found = Verdicts([], [], [], [], [])
     for result in results:
         listed = result.case.title in known
-        if result.passed:
+        if result.skipped:
+            found.skipped.append(result)
+        elif result.passed:
             (found.surprising if listed else found.passed).append(result)
         else:
             (found.known if listed else found.failed).append(result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -12,6 +12,7 @@ import msgspec
 from hiringhall.verify.cases import Case
 from hiringhall.verify.heard import ANY, OTHER, ROUTES
 from hiringhall.verify.matching import BadPattern, check_pattern
+from hiringhall.verify.server_cases import ServerCase
 
 PROTOCOLS: Final = ("services", "plans")
 FEATURES: Final[dict[str, tuple[str, ...]]] = {
@@ -83,6 +84,19 @@ def load_cases(protocols: Sequence[str] = PROTOCOLS, folder: Path | None = None)
     return found
 
 
+def load_server_cases(protocols: Sequence[str] = PROTOCOLS, folder: Path | None = None) -> list[ServerCase]:
+    """Every case for servers of these protocols, by name."""
+    found = []
+    for protocol in protocols:
+        for path in sorted(((folder or home() / "server_cases") / protocol).glob("*.yaml")):
+            case = read_yaml(path, ServerCase, protocol=protocol)
+            for step in case.steps:
+                if step.answer is not msgspec.UNSET:
+                    _check_patterns(path, (step.answer.status, step.answer.headers, step.answer.json, step.answer.body))
+            found.append(case)
+    return found
+
+
 def chosen(names: Sequence[str], title: str) -> bool:
     """Whether a case is meant by one of these names or shell patterns, with or without its protocol."""
     bare = title.partition("/")[2]
@@ -99,8 +113,12 @@ def _check(case: Case, path: Path) -> None:
             continue
         if pattern.request not in known:
             raise BadCase(f"{path}: request {pattern.request!r} is none of {', '.join(sorted(known))}")
-        try:
-            for part in (pattern.id, pattern.headers, pattern.query, pattern.form, pattern.json):
-                check_pattern(part)
-        except BadPattern as problem:
-            raise BadCase(f"{path}: {problem}") from None
+        _check_patterns(path, (pattern.id, pattern.headers, pattern.query, pattern.form, pattern.json))
+
+
+def _check_patterns(path: Path, patterns: Iterable[Any]) -> None:
+    try:
+        for pattern in patterns:
+            check_pattern(pattern)
+    except BadPattern as problem:
+        raise BadCase(f"{path}: {problem}") from None

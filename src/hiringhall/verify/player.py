@@ -66,6 +66,7 @@ class Player:
             environment: dict[str, str | None] = {
                 **ENVIRONMENT,
                 "HALL_SERVER": self.hall.url,
+                "HALL_PROTOCOL": self._case.protocol,
                 **self.hall.environment(),
                 **self._case.environment,
             }

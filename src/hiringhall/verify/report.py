@@ -38,6 +38,8 @@ def summary(verdicts: Verdicts) -> str:
         words.append(f"{len(verdicts.failed)} failed")
     if verdicts.known:
         words.append(f"{len(verdicts.known)} failed as known")
+    if verdicts.skipped:
+        words.append(f"{len(verdicts.skipped)} skipped")
     if verdicts.surprising:
         words.append(f"{len(verdicts.surprising)} listed as known-failing passed")
     return ", ".join(words)
@@ -46,14 +48,14 @@ def summary(verdicts: Verdicts) -> str:
 def junit(verdicts: Verdicts, seconds: float) -> bytes:
     """A run as JUnit XML; what is known to fail is skipped."""
     failed = [*verdicts.failed, *verdicts.surprising]
-    total = len(verdicts.passed) + len(verdicts.known) + len(failed)
+    total = len(verdicts.passed) + len(verdicts.known) + len(verdicts.skipped) + len(failed)
     suite = ET.Element(
         "testsuite",
         name="hall verify",
         tests=str(total),
         failures=str(len(failed)),
         errors="0",
-        skipped=str(len(verdicts.known)),
+        skipped=str(len(verdicts.known) + len(verdicts.skipped)),
         time=f"{seconds:.3f}",
     )
     for result in verdicts.passed:
@@ -66,6 +68,8 @@ def junit(verdicts: Verdicts, seconds: float) -> bytes:
         ET.SubElement(_element(suite, result), "failure", message=message)
     for result in verdicts.known:
         ET.SubElement(_element(suite, result), "skipped", message="known to fail")
+    for result in verdicts.skipped:
+        ET.SubElement(_element(suite, result), "skipped", message=result.skipped)
     return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True))
 
 

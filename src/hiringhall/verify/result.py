@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from hiringhall.verify.cases import Case
+from hiringhall.verify.cases import Described
 from hiringhall.verify.numerals import shown
 from hiringhall.verify.timeline import Timeline
 
@@ -16,16 +16,17 @@ from hiringhall.verify.timeline import Timeline
 class Result:
     """The end of one case; `seen` is empty if the worker did as expected."""
 
-    case: Case
+    case: Described
     expected: str
     seen: str
     timeline: Timeline
     seconds: float
+    skipped: str = ""
 
     @property
     def passed(self) -> bool:
         """Whether everything was as the case says."""
-        return not self.seen
+        return not self.seen and not self.skipped
 
 
 def described(value: Any) -> str:

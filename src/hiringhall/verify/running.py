@@ -20,8 +20,9 @@ async def play_all(
         while waiting or running:
             while waiting and len(running) < at_once:
                 running.add(asyncio.ensure_future(play(waiting.pop())))
-            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for one in done:
+                running.discard(one)
                 yield one.result()
     finally:
         for one in running:
