@@ -148,6 +148,8 @@ def test_every_metric_is_described(start_hall: StartHall, sqlite_database: Datab
     hall = start_hall(sqlite_database)
     with httpx.Client(base_url=hall.url, headers={"authorization": f"Bearer {ADMIN_TOKEN}"}, trust_env=False) as client:
         client.put("/admin/plans/p", json={"tasks": [{"id": "t"}]}).raise_for_status()
+        client.put("/admin/services/s", json={}).raise_for_status()
+        client.post("/client/requests", json={"method": "s/m", "params": None}).raise_for_status()
         text = client.get("/metrics").text
     found: dict[str, tuple[set[str], str]] = {}
     for family in text_string_to_metric_families(text):

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from hiringhall.ports.asks import Apply, Ask, Take
-from hiringhall.ports.calls import AddFeedback, Drain, Respond, Submit
+from hiringhall.ports.calls import AddFeedback, Drain, Respond, Responded, Submit
 from hiringhall.ports.store import Committed, Overloaded, Store
 from hiringhall.ports.wakeups import Wakeups
 
@@ -40,6 +40,10 @@ class Coalescer:
         self.batches = 0
         self.asks: Counter[str] = Counter()
         """How many asks of each verb were committed."""
+        self.answers: Counter[str] = Counter()
+        """How many answers to calls were accepted, by their status."""
+        self.feedback_items = 0
+        """How many items of feedback were accepted."""
 
     def ask(
         self,
@@ -106,17 +110,23 @@ class Coalescer:
         except Exception as failure:  # noqa: BLE001 - whatever it is, every caller has to hear of it
             self._hand_out(batch, [failure] * len(batch))
             return
-        self._count(asks)
         assert isinstance(committed, Committed)
+        self._count(asks, committed.outcomes)
         if committed.rings:
             self._wakeups.ring_committed(committed.rings)
         self._hand_out(batch, committed.outcomes)
 
-    def _count(self, asks: list[Ask]) -> None:
+    def _count(self, asks: list[Ask], outcomes: list[Any]) -> None:
         self.batches += 1
         verbs = self.asks
-        for ask in asks:
-            verbs[type(ask).__name__] += 1
+        for ask, outcome in zip(asks, outcomes, strict=True):
+            kind = type(ask)
+            verbs[kind.__name__] += 1
+            if kind is Respond:
+                if type(outcome) is Responded and not outcome.again:
+                    self.answers[ask.answer.value] += 1  # type: ignore[union-attr]
+            elif kind is AddFeedback and type(outcome) is int:
+                self.feedback_items += outcome
 
     def _hand_out(self, batch: list[_Entry], outcomes: list[Any]) -> None:
         for entry, outcome in zip(batch, outcomes, strict=True):

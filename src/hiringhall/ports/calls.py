@@ -325,6 +325,14 @@ class ListMethods:
 
 
 @dataclass(frozen=True, slots=True)
+class CountCalls:
+    """How many calls of each service are in which state, the parts of broadcasts left out.
+
+    Result: dict[str, dict[str, int]], by service and by state, `retrying` among the states.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class LazyWorkers:
     """Live lazy workers that fit any of some lanes (topics). Result: list[LazyWorkerView]."""
 
@@ -364,4 +372,4 @@ CallAsk: TypeAlias = (
     Submit | Withdraw | Drain | Lock | Respond | AddFeedback | RegisterServiceWorker | Goodbye
     | SweepDeadlines | ForgetCalls
 )  # fmt: skip
-CallQuery: TypeAlias = FindRequests | ReadFeedback | ListMethods | LazyWorkers
+CallQuery: TypeAlias = FindRequests | ReadFeedback | ListMethods | CountCalls | LazyWorkers

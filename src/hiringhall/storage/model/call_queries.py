@@ -10,6 +10,7 @@ import msgspec
 from hiringhall.domain.call import Dispatch
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.calls import (
+    CountCalls,
     FindRequests,
     LazyWorkers,
     LazyWorkerView,
@@ -85,6 +86,16 @@ def dispatch_of(hall: Hall, service: str, method: str) -> Dispatch:
     return Dispatch(special.get("dispatch", configured.dispatch))
 
 
+def count_calls(hall: Hall, _query: CountCalls) -> dict[str, dict[str, int]]:
+    """How many calls of each service are in which state."""
+    counts: dict[str, dict[str, int]] = {}
+    for call in hall.book.calls.values():
+        if call.child_of is None:
+            states = counts.setdefault(call.service, {})
+            states[call.unit.counted_as] = states.get(call.unit.counted_as, 0) + 1
+    return counts
+
+
 def lazy_workers(hall: Hall, query: LazyWorkers) -> list[LazyWorkerView]:
     """Live lazy workers that fit any of some lanes, and where they can be woken."""
     lanes = [hall.book.lanes[key] for key in query.lanes if key in hall.book.lanes]
@@ -106,5 +117,6 @@ ANSWERS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
     FindRequests: find_requests,
     ReadFeedback: read_feedback,
     ListMethods: list_methods,
+    CountCalls: count_calls,
     LazyWorkers: lazy_workers,
 }

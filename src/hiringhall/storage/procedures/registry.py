@@ -97,6 +97,7 @@ QUERIES: Final[dict[type[Any], Callable[..., Procedure]]] = {
     calls.FindRequests: requests.find_requests,
     calls.ReadFeedback: feedback.read_feedback,
     calls.ListMethods: requests.list_methods,
+    calls.CountCalls: requests.count_calls,
     calls.LazyWorkers: requests.lazy_workers,
 }
 """From the type of a query to `procedure(context, query)`, which returns its result."""

@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 from hiringhall.domain.call import Answer, Dispatch
 from hiringhall.domain.lifecycle import FINAL, State
 from hiringhall.ports.calls import (
+    CountCalls,
     FindRequests,
     LazyWorkers,
     LazyWorkerView,
@@ -56,6 +57,15 @@ def list_methods(_: Context, query: ListMethods) -> Procedure:
         MethodView(service, method, dispatch_of(dispatch, methods, method), workers, int(live))
         for service, method, workers, live, dispatch, methods in rows
     ]
+
+
+def count_calls(_: Context, _query: CountCalls) -> Procedure:
+    """How many calls of each service are in which state."""
+    counts: dict[str, dict[str, int]] = {}
+    for service, state, count in (yield Fetch("count_calls", {})):
+        if count:
+            counts.setdefault(service, {})[state] = int(count)
+    return counts
 
 
 def lazy_workers(_: Context, query: LazyWorkers) -> Procedure:
