@@ -78,7 +78,7 @@ SHARED_INDEXES = {
     "beat": {"work_run_until", "work_retry_at"},
 }
 """Which indexes of `work` a statement may use."""
-SORTS_FEW = {"find_holds", "lock_units", "lock_pulses"}
+SORTS_FEW = {"find_holds", "find_ready_lanes", "lock_units", "lock_pulses"}
 
 
 def parameters_of(statement: Prepared) -> str:
