@@ -9,6 +9,7 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run as a script, it finds its neighbour too
 
+from docs.case_schemas import case_schema, server_case_schema
 from docs.reference_pages import commands_page, errors_page, settings_page
 from docs.wire_pages import limits_page, routes_page
 
@@ -100,6 +101,8 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "cli.md": commands_page,
     "limits.md": limits_page,
     "protocol/routes.md": routes_page,
+    "../conformance/case.schema.json": case_schema,
+    "../conformance/server_case.schema.json": server_case_schema,
 }
 
 

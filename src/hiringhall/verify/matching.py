@@ -49,6 +49,11 @@ def check_pattern(pattern: Any) -> None:
             check_pattern(element)
 
 
+def wildcards() -> tuple[str, ...]:
+    """The names of all wildcards."""
+    return tuple(_WILDCARDS)
+
+
 def _wildcard(pattern: Any) -> str | None:
     if isinstance(pattern, Mapping) and len(pattern) == 1:
         (name,) = pattern

@@ -189,6 +189,7 @@ class Player:
 
     async def _on_pause_ms(self, milliseconds: int) -> None:
         await asyncio.sleep(milliseconds / 1000)
+        self._moment = self.timeline.now
 
     async def _on_signal(self, name: str) -> None:
         if self._running.status is not None:
