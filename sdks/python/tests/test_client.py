@@ -206,6 +206,23 @@ def test_waiting_longer_than_the_patience_is_not_begun(services: ScriptedService
     client.close()
 
 
+def test_a_call_with_a_timeout_does_not_try_for_much_longer(services: ScriptedServices, client: Client) -> None:
+    """A hall that is not there is told after the timeout, not after the whole patience."""
+    services.close()
+    begun = time.monotonic()
+    with pytest.raises(Unreachable):
+        client.call("math/add", timeout=0.5)
+    assert time.monotonic() - begun < 3.0
+
+
+@pytest.mark.parametrize("body", [b"<html>welcome</html>", b"[]", b"{}"])
+def test_an_answer_that_is_not_the_halls_is_told(services: ScriptedServices, client: Client, body: bytes) -> None:
+    """A captive portal, say, answers everything with 200."""
+    services.script["call"].append(sending(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body))
+    with pytest.raises(Refused, match="the answer is not the hall's"):
+        client.call("math/add")
+
+
 def test_a_token_refused_in_mid_life_is_refreshed(services: ScriptedServices, client: Client) -> None:
     """A 401 on a call is followed by a refresh, and the call is made; on a fresh login it is believed."""
     client.start("math/add")

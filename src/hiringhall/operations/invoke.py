@@ -13,6 +13,7 @@ from hiringhall.operations.waiting import SHORTEST_SHARE
 from hiringhall.ports.calls import RequestView, Submit, Submitted, Withdraw
 
 QUEUED: Final = "queued"
+MISSES_MAX: Final = 3
 _ASKED, _WAITING, _ENDED = range(3)
 
 
@@ -52,8 +53,8 @@ class Asker(Protocol):
 class Inquiry:
     """One client that wants to know what becomes of one call. `client`: whose calls it may see; None: anybody's."""
 
-    __slots__ = ("__weakref__", "_asker", "_client", "_ends_at", "_hall", "_hold", "_seen", "_state", "_timer",
-                 "request_id")  # fmt: skip
+    __slots__ = ("__weakref__", "_asker", "_client", "_ends_at", "_hall", "_hold", "_misses_left", "_seen", "_state",
+                 "_timer", "request_id")  # fmt: skip
 
     def __init__(self, hall: Hall, asker: Asker, client: str | None, request_id: str, hold_seconds: float) -> None:
         self._hall = hall
@@ -64,6 +65,8 @@ class Inquiry:
         self._timer: asyncio.TimerHandle | None = None
         """What ends it, once it was parked."""
         self._seen: RequestView | None = None
+        self._misses_left = 0
+        """How many reads may still not find the call: they may have begun before it was made."""
         self._state = _WAITING
         self.request_id = request_id
 
@@ -91,6 +94,7 @@ class Inquiry:
             return
         assert isinstance(outcome, Submitted)
         self._state = _WAITING
+        self._misses_left = MISSES_MAX
         if outcome.repeated:
             self._hall.followers.leave(self)
             self.request_id = outcome.request_id
@@ -128,7 +132,10 @@ class Inquiry:
         if self._state == _ASKED:
             self._seen = view
         elif self._state == _WAITING:
-            if view is None or self._client not in (None, view.client):
+            if view is None and self._misses_left > 0:
+                self._misses_left -= 1
+                self._hall.followers.look(self.request_id)
+            elif view is None or self._client not in (None, view.client):
                 self._finish()
                 self._asker.refused(no_such_call())
             elif view.answer is not None:

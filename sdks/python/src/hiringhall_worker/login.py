@@ -23,6 +23,7 @@ from .transport import Address, Connection
 # A token is renewed so long before its end, or halfway if it does not last twice as long.
 AHEAD_SECONDS = 300.0
 USUAL_LIFETIME_SECONDS = 3600.0
+WAITING = "waiting before the next login"
 
 Readiness = Union[Done, Again, Crash]
 
@@ -171,7 +172,7 @@ class Keeper:
                 return Done()
             pause = self._grant.pause_seconds(self._clock())
             if pause > 0.0:
-                return Again(pause, "waiting before the next login")
+                return Again(pause, WAITING)
             request = self._grant.request()
         reply = self._connection.exchange(request)
         self._connection.close()  # the next one is needed in an hour or so

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import jsontext, wire
+from ..errors import Refused
 from ..given import checked_seconds
 from ..jsontext import ParseFloat
 from ..login import Grant, Keeper
@@ -67,7 +68,7 @@ class Client:
         """
         deadline = math.inf if timeout is None else time.monotonic() + checked_seconds("timeout", timeout, least=0)
         hold = min(HOLD_SECONDS, max(0.0, deadline - time.monotonic()))
-        pending, status = self._started(method, params, hold, options)
+        pending, status = self._started(method, params, hold, options, timeout)
         left = deadline - time.monotonic()
         if left <= 0 and pending.ended is None:
             raise CallPending(pending, status)
@@ -123,7 +124,12 @@ class Client:
         return wire.Request("methods", path, token, b"", self._answer_seconds, method="GET")
 
     def _started(
-        self, method: str, params: Any, hold_seconds: float, options: Mapping[str, Any]
+        self,
+        method: str,
+        params: Any,
+        hold_seconds: float,
+        options: Mapping[str, Any],
+        most_seconds: float | None = None,
     ) -> tuple[PendingCall, str]:
         unknown = [name for name in options if name not in OPTIONS]
         if unknown:
@@ -138,12 +144,12 @@ class Client:
             headers.append(("traceparent", options["traceparent"]))
         seconds = hold_seconds + self._answer_seconds
         answer = self._wires.answered(
-            lambda token: wire.Request("call", "/client/requests", token, body, seconds, tuple(headers))
+            lambda token: wire.Request("call", "/client/requests", token, body, seconds, tuple(headers)), most_seconds
         )
         found = read_members(answer, self._parse_float)
         request_id = found.get("request_id")
         if not isinstance(request_id, str):
-            raise ValueError("the hall's answer names no request_id")
+            raise Refused("the answer is not the hall's: it names no request_id")
         pending = self.pending(request_id)
         return pending, pending.keep(found)
 

@@ -10,6 +10,7 @@ from typing import Any
 from .. import jsontext, wire
 from ..backoff import backoff_seconds
 from ..envelope import answer_code
+from ..errors import Refused
 from ..transport import Stream
 from .events import Event, Events
 from .outcome import FINAL, CallPending, Feedback, Outcome
@@ -45,8 +46,8 @@ class PendingCall:
         """
         deadline = None if wait is None else time.monotonic() + wait
         while True:
-            seconds = HOLD_SECONDS if deadline is None else min(HOLD_SECONDS, max(0.0, deadline - time.monotonic()))
-            status = self._look(seconds)
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            status = self._look(HOLD_SECONDS if left is None else min(HOLD_SECONDS, left), left)
             if self._outcome is not None:
                 return self._outcome.result()
             if deadline is not None and time.monotonic() >= deadline:
@@ -116,12 +117,12 @@ class PendingCall:
             self._outcome = Outcome({"request_id": self.request_id, **members})
         return status
 
-    def _look(self, wait_seconds: float) -> str:
+    def _look(self, wait_seconds: float, most_seconds: float | None = None) -> str:
         if self._outcome is not None:
             return self._outcome.status
         query = f"?wait={wait_seconds:.3f}" if wait_seconds > 0 else ""
         more = wait_seconds + self._answer_seconds
-        answer = self._wires.answered(lambda token: self._request(token, query, timeout_seconds=more))
+        answer = self._wires.answered(lambda token: self._request(token, query, timeout_seconds=more), most_seconds)
         return self.keep(read_members(answer, self._parse_float))
 
     def _request(
@@ -145,7 +146,7 @@ class PendingCall:
     def _heard(self, event: Event) -> Iterator[Feedback]:
         try:
             members = _object(event.data.encode("utf-8", "replace"), self._parse_float)
-        except ValueError:
+        except Refused:
             return
         if event.name == OUTCOME:
             self.keep(members)
@@ -179,7 +180,10 @@ def read_members(answer: wire.Answer, parse_float: jsontext.ParseFloat | None) -
 
 
 def _object(text: bytes, parse_float: jsontext.ParseFloat | None) -> dict[str, Any]:
-    found = jsontext.decode(text, parse_float)
+    try:
+        found = jsontext.decode(text, parse_float)
+    except ValueError as problem:
+        raise Refused(f"the answer is not the hall's: {problem}") from None
     if not isinstance(found, dict):
-        raise ValueError("what the hall sent is no JSON object")
+        raise Refused("the answer is not the hall's: it is no JSON object")
     return found

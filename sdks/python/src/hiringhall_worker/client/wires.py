@@ -17,6 +17,8 @@ from ..steps import Again, Crash
 from ..transport import Address, Connection
 
 IDLE_CONNECTIONS = 16
+# For this long at least it is tried, however little time the caller has left.
+LEAST_PATIENCE_SECONDS = 1.0
 # A token that is refused a third time in a row, after a refresh and a login, is refused for good.
 REFUSALS = 2
 NO_WORKER = "no_worker"
@@ -48,10 +50,14 @@ class Wires:
         for connection in idle:
             connection.close()
 
-    def answered(self, request: Callable[[str], wire.Request]) -> wire.Answer:
-        """The 2xx answer to a request, which is made for a token. Raises what the hall said otherwise."""
+    def answered(self, request: Callable[[str], wire.Request], most_seconds: float | None = None) -> wire.Answer:
+        """The 2xx answer to a request, which is made for a token. Raises what the hall said otherwise.
+
+        most_seconds: what the caller has left; trying again never takes much longer.
+        """
         attempts = 0
-        persistence = Persistence(self._patience_seconds)
+        most = self._patience_seconds if most_seconds is None else max(most_seconds, LEAST_PATIENCE_SECONDS)
+        persistence = Persistence(min(self._patience_seconds, most))
         refusals = 0
         while True:
             token = self.token(persistence)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ..bell import Bell
 from ..errors import Superseded, Unauthorized
 from ..handlers import LoopThread
-from ..login import Keeper
+from ..login import WAITING, Keeper
 from ..steps import Again, Crash, Done, Skipped
 from ..transport import Address, Connection
 from .crew import Drainer, Heart, Slots
@@ -115,7 +115,8 @@ class Shift:
                 self.crash(step.error)
             if not isinstance(step, Again):
                 return step
-            level = logging.INFO if self.stop.is_set() or step.after_seconds == 0.0 else logging.WARNING
+            quietly = self.stop.is_set() or step.after_seconds == 0.0 or step.why == WAITING
+            level = logging.INFO if quietly else logging.WARNING
             log.log(level, "%s: %s; again in %.1f s", errand.verb.value, step.why, step.after_seconds)
             if not patience(step.after_seconds):
                 return step
