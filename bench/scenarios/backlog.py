@@ -30,7 +30,7 @@ class Stock:
     shape: str
     tasks: int
     apply_seconds: float
-    seats: list[Seat]
+    seats: list[Seat] = field(default_factory=list)
     claim_seconds: list[float] = field(default_factory=list)
     server_us: list[float] = field(default_factory=list)
     database_us: list[float] = field(default_factory=list)
@@ -85,8 +85,7 @@ async def stocked(stack: AsyncExitStack, workshop: Workshop, database: str, shap
     target = await stack.enter_async_context(workshop.hall(database))
     name = f"stock-{shape}"
     seconds = await apply_files(target, name, plan_files(name, shape, tasks))
-    seats = await stack.enter_async_context(seated([target], WORKERS))
-    return Stock(target, shape, tasks, seconds, seats)
+    return Stock(target, shape, tasks, seconds)
 
 
 async def compare(workshop: Workshop, database: str, shape: str) -> list[Stock]:
@@ -94,6 +93,8 @@ async def compare(workshop: Workshop, database: str, shape: str) -> list[Stock]:
     lengths: Lengths = workshop.lengths
     async with AsyncExitStack() as stack:
         stocks = [await stocked(stack, workshop, database, shape, tasks) for tasks in lengths.backlog_sizes]
+        for stock in stocks:  # not before all are stocked: a hall closes connections that are idle for so long
+            stock.seats = await stack.enter_async_context(seated([stock.target], WORKERS))
         for number in range(lengths.backlog_rounds):
             for stock in stocks:
                 await stock.round(lengths.backlog_claims, counted=number > 0)
