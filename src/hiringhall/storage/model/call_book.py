@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hiringhall.domain.call import Answer, Capabilities, Dispatch, Requires, is_eligible, worker_lane
+from hiringhall.domain.lifecycle import State
 from hiringhall.domain.work import Unit
 from hiringhall.ports.calls import FeedbackRow
 from hiringhall.ports.questions import HistoryLine
@@ -125,6 +126,10 @@ class CallBook:
         """What waits, or waited, in a worker's own lane."""
         key = worker_lane(worker)
         return [self.calls[id_] for id_ in sorted(self.calls) if self.calls[id_].unit.lane_key == key]
+
+    def waits_for(self, worker: str) -> bool:
+        """Whether something in the worker's own lane is ready."""
+        return any(call.unit.state is State.READY for call in self.own_calls(worker))
 
     def drop_offers(self, *, worker: str | None = None, work: int | None = None) -> list[tuple[int, int]]:
         """Forget the offers to a worker, or of a unit; return (work, offered at) of each."""

@@ -49,7 +49,7 @@ def _members(hall: Hall, call: Call) -> dict[str, Any]:
         "service": call.service,
         "method": call.method,
         "dispatch": call.dispatch.value,
-        "params": call.params,
+        "params": call.params if unit.parent is None or parent is not None else None,
         "made_at": call.made_at,
         "traceparent": call.traceparent,
         "feedback_count": call.feedback_count,

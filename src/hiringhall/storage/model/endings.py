@@ -35,7 +35,7 @@ def follow(hall: Hall, call: Call) -> None:
     if not unit.finished:
         return
     hall.rings[topic_of_request(unit.name)] += 1
-    if unit.parent is not None:
+    if unit.parent in hall.book.calls:
         _count_down(hall, hall.book.calls[unit.parent])
 
 

@@ -7,11 +7,14 @@ from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.work import Event, Unit
 from hiringhall.ports.asks import RetryPlan, Steer, TaskView
+from hiringhall.storage.model.call_steering import steer_call
 from hiringhall.storage.model.hall import Hall
 
 
-def steer(hall: Hall, ask: Steer) -> TaskView | Refused:
-    """Carry out one verb on one task."""
+def steer(hall: Hall, ask: Steer) -> TaskView | State | Refused:
+    """Carry out one verb on one task, or on one call."""
+    if ask.work is not None:
+        return steer_call(hall, ask)
     task = hall.find(ask.plan, ask.task_id)
     if task is None:
         return Refused("not_found", f"there is no task {ask.task_id!r} in a plan {ask.plan!r}", ask.task_id)

@@ -42,9 +42,11 @@ from hiringhall.ports.calls import (
     SweepDeadlines,
     Withdraw,
 )
+from hiringhall.ports.identity import DeleteService
 from hiringhall.ports.questions import Query
 from hiringhall.ports.store import Committed
 from hiringhall.storage.model import (
+    call_steering,
     call_sweeps,
     draining,
     identity,
@@ -72,6 +74,7 @@ _CALLS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
     AddFeedback: responding.add_feedback,
     SweepDeadlines: call_sweeps.sweep_deadlines,
     ForgetCalls: call_sweeps.forget_calls,
+    DeleteService: call_steering.delete_service,
 }
 
 _VERBS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {

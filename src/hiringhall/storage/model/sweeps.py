@@ -5,6 +5,7 @@ from __future__ import annotations
 from hiringhall.domain import work
 from hiringhall.domain.lease import Cause, ended_by, hears_since, is_offline, may_be_silent, may_overrun, was_deaf
 from hiringhall.domain.lifecycle import SATISFIED
+from hiringhall.domain.names import SERVICE_WORKER
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import (
     Beat,
@@ -18,6 +19,7 @@ from hiringhall.ports.asks import (
     Unblock,
 )
 from hiringhall.storage.model import service_workers
+from hiringhall.storage.model.call_sweeps import next_deadline_in_ms
 from hiringhall.storage.model.hall import Hall
 from hiringhall.storage.model.plans import remove
 
@@ -35,6 +37,7 @@ def beat(hall: Hall, _ask: Beat) -> Beaten:
         any(not worker.offline and may_be_silent(worker.pulse, now, terms) for worker in hall.workers.values()),
         any(unit.run_until is not None and may_overrun(unit.run_until, now, terms) for unit in hall.units()),
         max(0, min(retries) - now) if retries else None,
+        next_deadline_in_ms(hall),
     )
 
 
@@ -45,11 +48,14 @@ def sweep_silent(hall: Hall, ask: SweepSilent) -> Swept:
     units = [unit for unit in hall.units() if unit.holder in silent or (ask.orphans and unit.holder not in online)]
     swept = _take_back(hall, units)
     noted = hall.noted
-    for key in sorted(online):
-        if is_offline(hall.workers[key].pulse, _heard_since(hall), hall.now, hall.terms):
-            hall.workers[key].offline = True
-            service_workers.drop_offers(hall, key)
-            service_workers.lose_children(hall, key)
+    lost = {key for key in online if is_offline(hall.workers[key].pulse, _heard_since(hall), hall.now, hall.terms)}
+    for key in sorted(lost):
+        hall.workers[key].offline = True
+        service_workers.drop_offers(hall, key)
+    if ask.orphans:
+        lost |= {key for key, worker in hall.workers.items() if worker.offline and hall.book.waits_for(key)}
+    for key in sorted(lost):
+        service_workers.lose_children(hall, key)
     return Swept(swept.changed + hall.noted - noted)
 
 
@@ -126,7 +132,10 @@ def forget(hall: Hall, ask: Forget) -> Swept:
             changed += 1
     busy = {unit.holder for unit in hall.units()}
     for key, worker in list(hall.workers.items()):
-        if worker.offline and key not in busy and worker.pulse.last_seen < hall.now - ask.keep_workers_ms:
+        keep_ms = ask.keep_workers_ms
+        if key.startswith(SERVICE_WORKER):
+            keep_ms = max(keep_ms, ask.keep_service_workers_ms)
+        if worker.offline and key not in busy and worker.pulse.last_seen < hall.now - keep_ms:
             del hall.workers[key]
             service_workers.remove(hall, key)
             changed += 1

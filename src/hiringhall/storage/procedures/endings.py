@@ -46,18 +46,24 @@ def answer_row(
 def conclude(context: Context, changes: Changes) -> Generator[Step, list[Row], None]:
     """Write down accepted answers, and how other calls ended; end broadcasts whose last child has ended."""
     ended = _ended(changes, changes.units.values())
+    taken_away = [unit.id for unit in changes.units.values() if _no_longer_offered(changes, unit)]
+    if taken_away:
+        yield Fetch("delete_offers_of", {"ids": sorted(taken_away)})
     while ended or changes.answers:
         yield from _write_answers(context, changes, ended)
         for unit in ended:
             context.ring(topic_of_request(unit.name))
-        if ended:
-            yield Fetch("delete_offers_of", {"ids": sorted(unit.id for unit in ended)})
         parents = Counter(unit.parent for unit in ended if unit.parent is not None)
         ended = (yield from _count_down(context, changes, parents)) if parents else []
 
 
 def _ended(changes: Changes, units: Iterable[Unit]) -> list[Unit]:
     return [unit for unit in units if not unit.plan and unit.finished and changes.before[unit.id] not in _FINAL]
+
+
+def _no_longer_offered(changes: Changes, unit: Unit) -> bool:
+    """Whether a call was ready and is not any more, by an answer that came late for example."""
+    return not unit.plan and changes.before[unit.id] == State.READY and unit.state is not State.READY
 
 
 def _write_answers(context: Context, changes: Changes, ended: list[Unit]) -> Generator[Step, list[Row], None]:
