@@ -12,7 +12,7 @@ from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.names import plan_worker
 from hiringhall.domain.plan import PlanFile, TaskSpec
 from hiringhall.domain.retry import Backoff, Policy
-from hiringhall.domain.topics import plan_lane
+from hiringhall.domain.topics import plan_lane, plan_of_lane
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import (
     Apply,
@@ -83,7 +83,15 @@ class ReturnByName:
     delivery: int
 
 
-Draft: TypeAlias = Ask | ReturnByName
+@dataclass(frozen=True, slots=True)
+class SteerByName:
+    """A `Steer` of a call whose unit is still to be looked up."""
+
+    request_id: str
+    move: Move
+
+
+Draft: TypeAlias = Ask | ReturnByName | SteerByName
 
 
 class Writer:
@@ -191,7 +199,7 @@ class Writer:
             "body": None if key is None else self.chance.choice((b"b" * 32, b"c" * 32)),
         }
         if unit is None or self.chance.random() < 0.05:
-            records = list(self.hall.hand_overs)
+            records = [name for name, each in self.hall.hand_overs.items() if plan_of_lane(each.lane_key)]
             worker, task_id, version = self.chance.choice(records) if records else (STRANGER, "none", 1)
             return Settle(worker, task_id, version, plan=self._pick((2, None), (1, self._plan())), **common)
         holder = unit.holder or unit.last_holder
@@ -301,7 +309,9 @@ class Writer:
 
     def _forget(self) -> Draft:
         return Forget(
-            self._pick((3, None), (1, 600_000)), self._pick((3, 600_000), (1, 0)), self._pick((2, 700_000), (1, 0))
+            self._pick((3, None), (1, 600_000)),
+            self._pick((3, 600_000), (1, 0)),
+            keep_hand_overs_ms=self._pick((2, 700_000), (1, 0)),
         )
 
 
@@ -331,4 +341,6 @@ def addressed(draft: Draft, work_of: dict[tuple[str, str], int]) -> Ask:
     if isinstance(draft, ReturnByName):
         work = work_of.get((draft.plan, draft.task_id), -1)
         return Return(work, draft.version, draft.worker, draft.cause, draft.delivery)
+    if isinstance(draft, SteerByName):
+        return Steer("", "", draft.move, work=work_of.get(("", draft.request_id), -1))
     return draft

@@ -6,12 +6,13 @@ from typing import Final
 
 from hiringhall.domain.call import Answer, Capabilities, Dispatch, Requires
 from hiringhall.domain.lease import Cause
-from hiringhall.domain.lifecycle import State
+from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.names import service_of, service_worker
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import (
     Beat,
     DirectWorker,
+    Forget,
     MarkSeen,
     Reconcile,
     RemoveWorker,
@@ -33,15 +34,15 @@ from hiringhall.ports.calls import (
     SweepDeadlines,
     Withdraw,
 )
-from hiringhall.ports.identity import BeginSession, EndSessions, HashedSecret, PauseService, PutService
+from hiringhall.ports.identity import BeginSession, DeleteService, EndSessions, HashedSecret, PauseService, PutService
 from hiringhall.storage.model.call_book import Call
 from hiringhall.storage.model.hall import Hall
 from hiringhall.storage.model.identity import Login
-from tests.storage.batches import Draft, ReturnByName, Writer
+from tests.storage.batches import Draft, ReturnByName, SteerByName, Writer
 
 SERVICES: Final = ("math", "text/ü %")
 NO_SERVICE: Final = "none"
-METHODS: Final = ("add", "mul", "ü \x00'")
+METHODS: Final = ("add", "mul", "ü ' ; --")
 NAMES: Final = ("ann", "ben", "c/ü")
 CALLERS: Final = tuple((service, name) for service in SERVICES for name in NAMES)
 SERVICE_WORKERS: Final = tuple(service_worker(*caller) for caller in CALLERS)
@@ -84,15 +85,18 @@ class CallWriter(Writer):
             self._respond: 36,
             self._withdraw: 8,
             self._add_feedback: 10,
-            self._goodbye: 3,
+            self._goodbye: 5,
             self._sweep_deadlines: 4,
             self._forget_calls: 2,
-            self._mark_service_workers: 10,
+            self._mark_service_workers: 6,
             self._direct_service_worker: 3,
             self._remove_service_worker: 1,
             self._return_call: 4,
             self._reconcile_calls: 4,
             self._retries: 4,
+            self._steer_call: 6,
+            self._delete_service: 2,
+            self._forget_workers: 1,
         }
         self._alone = (self._drain, self._respond, self._submit, self._lock, self._add_feedback)
 
@@ -100,11 +104,53 @@ class CallWriter(Writer):
         """The next batch; now and then one of a single verb, as it comes in production, or a hard time begins."""
         if self._ordeal or self.chance.random() < 0.01:
             return self._hard_time()
+        if self.chance.random() < 0.3 and (missing := self._missing()):
+            self._tick()
+            return missing, self.now
         if self.chance.random() < 0.2:
             self._tick()
             verb = self.chance.choice(self._alone)
             return self._distinct([verb] * self.chance.choice((2, 3, 6))), self.now
-        return super().batch()
+        if self.chance.random() < 0.08:
+            scene = self._scene()
+            if scene is not None:
+                return [scene], self.now
+        drafts, now = super().batch()
+        if self.chance.random() < 0.3:
+            drafts = [draft for draft in drafts if not isinstance(draft, MarkSeen)]
+            drafts.append(MarkSeen(tuple(Sign(worker, 0) for worker in SERVICE_WORKERS)))
+        return drafts, now
+
+    def _missing(self) -> list[Draft]:
+        """What is lacking for anything to happen: services, or most of their workers."""
+        lacking = [service for service in SERVICES if service not in self.hall.gate.services]
+        if lacking:
+            return [self._service_of(service) for service in lacking]
+        absent = [caller for caller in CALLERS if service_worker(*caller) not in self.hall.book.workers]
+        if len(absent) <= 1:
+            return []
+        caller = self.chance.choice(absent)
+        begun = self._session_of(*caller)
+        return [begun, self._registration_of(*caller, begun.sid)]
+
+    def _scene(self) -> Draft | None:
+        """What seldom comes by itself: a call ends without an answer while it is retried, held or gathered."""
+        calls = [call for call in self.hall.book.calls.values() if not call.unit.finished]
+        pressing = [call for call in calls if call.unit.state in (State.FAILED, State.HELD, State.WAITING)]
+        retried = [call for call in pressing if call.unit.state is State.FAILED]
+        if not pressing:
+            return None
+        children = [call for call in retried if call.child_of is not None]
+        chosen = self._pick((2, children), (3, retried), (2, pressing)) or pressing
+        call = self.chance.choice(chosen)
+        self.now += 1
+        if call.child_of in self.hall.book.workers:
+            return Goodbye(call.child_of, self._session(call.child_of))
+        deadline_at = call.unit.deadline_at or 0
+        if deadline_at < self.now + 100_000 and self.chance.random() < 0.7:
+            self.now = max(self.now, deadline_at)
+            return SweepDeadlines()
+        return Withdraw(call.unit.name, call.client)
 
     def _hard_time(self) -> tuple[list[Draft], int]:
         """All workers take what there is, and all fall silent; so often that calls are abandoned for good."""
@@ -173,28 +219,35 @@ class CallWriter(Writer):
     # --- services and sessions ---------------------------------------------------------------------------------------
 
     def _put_service(self) -> Draft:
-        service = self.chance.choice(SERVICES)
+        return self._service_of(self.chance.choice(SERVICES))
+
+    def _service_of(self, service: str) -> PutService:
         secret = HashedSecret(f"secret of {service}", "sha256", "0" * 64)
         dispatch = self._pick((4, None), (2, "exclusive"), (1, "race"), (1, "broadcast"))
         return PutService(service, spare=secret, dispatch=dispatch, methods=self.chance.choice(SPECIAL))
 
     def _pause_service(self) -> Draft:
-        return PauseService(self._pick((9, self.chance.choice(SERVICES)), (1, NO_SERVICE)), self.chance.random() < 0.3)
+        return PauseService(self._pick((9, self.chance.choice(SERVICES)), (1, NO_SERVICE)), self.chance.random() < 0.1)
 
     def _begin_session(self) -> Draft:
-        service, name = self._caller()
+        return self._session_of(*self._caller())
+
+    def _session_of(self, service: str, name: str) -> BeginSession:
         self._sids += 1
         sid = f"sid-{self._sids}"
         return BeginSession(sid, "worker", name, service, f"secret of {service}", sid.encode(), 10**12)
 
     def _end_sessions(self) -> Draft | None:
-        return EndSessions(*self._caller()) if self.chance.random() < 0.3 else None
+        return EndSessions(*self._caller()) if self.chance.random() < 0.6 else None
 
     def _register_worker(self) -> Draft:
         service, name = self._caller()
+        return self._registration_of(service, name, self._session(service_worker(service, name)))
+
+    def _registration_of(self, service: str, name: str, sid: str) -> RegisterServiceWorker:
         worker = service_worker(service, name)
         return RegisterServiceWorker(
-            worker, self._session(worker), self._pick((30, service), (1, NO_SERVICE)), name,
+            worker, sid, self._pick((30, service), (1, NO_SERVICE)), name,
             self.chance.choice(("lazy", "eager", "connected")), self.chance.choice(CAPABILITIES),
             self._pick((1, None), (1, "192.0.2.7")), self._pick((1, None), (1, 55_222)),
             self._pick((1, None), (1, "192.0.2.7")), self.chance.random() < 0.3, self.chance.choice(("", "1.0 ü")),
@@ -202,9 +255,7 @@ class CallWriter(Writer):
         )  # fmt: skip
 
     def _goodbye(self) -> Draft:
-        failed = [call.child_of for call in self.hall.book.calls.values() if call.unit.retry_at is not None]
-        loser = self.chance.choice(failed) if failed else None
-        worker = loser or self._some_worker()
+        worker = self._some_worker()
         held = [unit.name for unit in self.hall.held_by(worker)]
         unstarted = {name for name in held if self.chance.random() < 0.5} | {"r-none"}
         return Goodbye(worker, self._session(worker), frozenset(unstarted))
@@ -220,14 +271,14 @@ class CallWriter(Writer):
             self._pick((40, self.chance.choice(SERVICES)), (1, NO_SERVICE)),
             self._pick((20, self.chance.choice(METHODS)), (1, "unheard")), self.chance.choice(PARAMS),
             self._pick((3, 86_400_000), (2, 60_000), (1, 1_000)), dispatch, self._pick((3, 0), (1, 100), (1, -7)),
-            self._pick((3, 0), (2, 1), (1, 10)), self.chance.choice(REQUIREMENTS), self.chance.random() < 0.1,
+            self._pick((1, 0), (1, 1), (1, 10)), self.chance.choice(REQUIREMENTS), self.chance.random() < 0.1,
             self._pick((5, None), (1, 0), (1, 3_000)), self._pick((1, None), (1, "00-a-b-01")), key,
             None if key is None else self.chance.choice((b"b" * 32, b"c" * 32)), self._pick((12, 10_000), (1, 3)),
         )  # fmt: skip
 
     def _withdraw(self) -> Draft:
-        open_one = self._some_call(State.READY, State.HELD, State.WAITING, State.FAILED)
-        call = open_one if self.chance.random() < 0.8 else self._some_call()
+        states = self._pick((2, (State.FAILED,)), (2, (State.HELD,)), (3, (State.READY, State.WAITING)), (1, ()))
+        call = self._some_call(*states) or self._some_call()
         client = self._pick((4, call.client if call else "web"), (1, "cron"), (2, None))
         return Withdraw(self._request_id(call), client)
 
@@ -311,7 +362,8 @@ class CallWriter(Writer):
         return RemoveWorker(self._some_worker()) if self.chance.random() < 0.3 else None
 
     def _return_call(self) -> Draft | None:
-        call = self._some_call(State.HELD) or self._some_call()
+        cancelling = [call for call in self.hall.book.calls.values() if call.unit.cancelling]
+        call = self.chance.choice(cancelling) if cancelling else self._some_call(State.HELD) or self._some_call()
         if call is None:
             return None
         unit = call.unit
@@ -324,6 +376,19 @@ class CallWriter(Writer):
         names = [unit.name for unit in self.hall.held_by(worker)]
         named = {("", name, 0) for name in names if self.chance.random() < 0.6} | {("", "r-none", 0)}
         return Reconcile(worker, frozenset(named), self.chance.choice((0, 9_000)))
+
+    def _steer_call(self) -> Draft:
+        call = self._some_call(State.FAILED, State.HELD) if self.chance.random() < 0.6 else self._some_call()
+        move = self._pick((3, Move.RETRY), (2, Move.CANCEL), (3, Move.RELEASE), (1, Move.SKIP), (1, Move.RESET))
+        return SteerByName(self._request_id(call), move)
+
+    def _delete_service(self) -> Draft | None:
+        if self.chance.random() < 0.5:
+            return None
+        return DeleteService(self._pick((9, self.chance.choice(SERVICES)), (1, NO_SERVICE)), self.chance.random() < 0.4)
+
+    def _forget_workers(self) -> Draft:
+        return Forget(keep_workers_ms=600_000, keep_service_workers_ms=self._pick((1, 600_000), (1, 86_400_000)))
 
     def _retries(self) -> Draft:
         return SweepRetries()

@@ -24,7 +24,7 @@ SELECT w.id, w.lane, l.key, r.request_id, w.state, w.priority, w.seq, w.waiting_
     y.params, r.made_at, r.traceparent, r.feedback_count, r.avoid_until
 FROM request AS r
 JOIN work AS w ON w.id = r.work
-JOIN payload AS y ON y.work = coalesce(r.parent, r.work)
+LEFT JOIN payload AS y ON y.work = coalesce(r.parent, r.work)
 LEFT JOIN lane AS l ON l.id = w.lane
 """
 RESULTS = "SELECT work, answer, result, error_text, worker, key, body, at FROM result"
@@ -91,7 +91,7 @@ def _members(row: tuple[Any, ...], names: dict[int, str]) -> dict[str, Any]:
         "service": row[25],
         "method": row[26],
         "dispatch": row[27],
-        "params": bytes(row[28]),
+        "params": _bytes(row[28]),
         "made_at": row[29],
         "traceparent": row[30],
         "feedback_count": row[31],
