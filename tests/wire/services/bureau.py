@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import pytest
+
 from hiringhall.auth.credentials import made_secret
 from hiringhall.config import Settings
 from hiringhall.domain.call import Dispatch
@@ -25,6 +27,8 @@ from tests.operations.parts import Conversation, HeldUpStore, Office
 from tests.waiting import until_async
 
 SERVICE = "kiwi"
+on_databases = pytest.mark.parametrize("made", ["sqlite", "postgres"], indirect=True)
+"""For tests of what the database has a part in; the others run on the oracle."""
 ADDRESS = "192.0.2.9"
 
 

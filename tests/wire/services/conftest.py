@@ -1,4 +1,4 @@
-"""A bureau on each store."""
+"""A bureau: on the oracle, or on each database for the tests that say so."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from tests.storage.subjects import open_subject
 from tests.wire.services.bureau import Bureau, bureau
 
 
-@pytest.fixture(params=["model", "sqlite", "postgres"])
+@pytest.fixture
 async def made(request: pytest.FixtureRequest) -> AsyncIterator[Bureau]:
-    """A bureau on an empty store."""
+    """A bureau on an empty store; `on_databases` has a test run on both databases instead of the oracle."""
+    kind = getattr(request, "param", "model")
     terms = terms_of(Settings(data="unused"))
-    async with open_subject(request.param, terms, request) as subject, bureau(subject.store) as made:
+    async with open_subject(kind, terms, request) as subject, bureau(subject.store) as made:
         yield made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -10,7 +11,11 @@ from hiringhall.domain.call import Answer, Dispatch
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import SweepRetries
 from hiringhall.ports.calls import SweepDeadlines, Withdraw
-from tests.wire.services.bureau import Bureau, header, refused
+from tests.wire.services.bureau import Bureau, header, on_databases, refused
+
+RESULTS = (
+    b"null", b"0", b"false", b'""', b"[]", b"[null]", b"3544790567247868102", b"1e400", b'"a\\u0000b"', b'{"a" : 1}',
+)  # fmt: skip
 
 
 async def taken(made: Bureau, worker: Any, **members: Any) -> str:
@@ -23,6 +28,7 @@ async def taken(made: Bureau, worker: Any, **members: Any) -> str:
 # --- lock
 
 
+@on_databases
 async def test_the_first_lock_wins(made: Bureau) -> None:
     """200 for the winner (again on repeat), 409 for others."""
     first, second = await made.hire("a"), await made.hire("b")
@@ -53,6 +59,7 @@ async def test_any_live_eligible_worker_may_lock(made: Bureau) -> None:
     await other.lock(request_id).json()
 
 
+@on_databases
 async def test_unknown_calls_cannot_be_locked(made: Bureau) -> None:
     """404 unknown or another service's."""
     worker, foreign = await made.hire("a"), await made.hire("b", service="foreign")
@@ -62,6 +69,7 @@ async def test_unknown_calls_cannot_be_locked(made: Bureau) -> None:
     await refused(worker.lock("r/../x?#%"), 404, "not_found")
 
 
+@on_databases
 async def test_ended_calls_cannot_be_locked(made: Bureau) -> None:
     """410 finished, cancelled or expired."""
     worker = await made.hire("a")
@@ -90,29 +98,27 @@ async def test_a_path_that_cannot_be_read(made: Bureau) -> None:
 # --- response
 
 
-@pytest.mark.parametrize(
-    "result",
-    [b"null", b"0", b"false", b'""', b"[]", b"[null]", b"3544790567247868102", b"1e400", b'"a\\u0000b"', b'{"a" : 1}'],
-)
-async def test_results_are_any_json(made: Bureau, result: bytes) -> None:
+@on_databases
+async def test_results_are_any_json(made: Bureau) -> None:
     """Any JSON value is a valid `result`; `null` is not "missing". Numbers travel digit for digit."""
     worker = await made.hire("w")
-    request_id = await taken(made, worker)
-    body = b'{"request_id":"%b","status":"success","error_text":null,"result":%b}' % (request_id.encode(), result)
-    assert await worker.send("POST", "response", body).json() == {"request_id": request_id, "retrying": False}
-    call = await made.call(request_id)
-    assert (call.answer, call.result, call.error_text) == (Answer.SUCCESS, result, None)
+    for result in RESULTS:
+        request_id = await taken(made, worker)
+        body = b'{"request_id":"%b","status":"success","error_text":null,"result":%b}' % (request_id.encode(), result)
+        assert await worker.send("POST", "response", body).json() == {"request_id": request_id, "retrying": False}
+        call = await made.call(request_id)
+        assert (call.answer, call.result, call.error_text) == (Answer.SUCCESS, result, None)
 
 
-@pytest.mark.parametrize("status", ["failed", "error"])
-@pytest.mark.parametrize("text", ["", "it broke", "a\u0000b ä€😀", "x" * 10_000])
-async def test_failures_tell_why(made: Bureau, status: str, text: str) -> None:
-    """On failure result is null and error_text is what the client sees."""
+@on_databases
+async def test_failures_tell_why(made: Bureau) -> None:
+    """On failure result is null and error_text is what the client sees, exactly."""
     worker = await made.hire("w")
-    request_id = await taken(made, worker)
-    await worker.respond(request_id, status, error_text=text).json()
-    call = await made.call(request_id)
-    assert (call.answer, call.result, call.error_text) == (Answer(status), None, text)
+    for status, text in itertools.product(("failed", "error"), ("", "it broke", "a\u0000b ä€😀", "x" * 10_000)):
+        request_id = await taken(made, worker)
+        await worker.respond(request_id, status, error_text=text).json()
+        call = await made.call(request_id)
+        assert (call.answer, call.result, call.error_text) == (Answer(status), None, text)
 
 
 async def test_a_failure_is_always_reportable(made: Bureau) -> None:
@@ -132,6 +138,7 @@ async def test_a_success_may_leave_out_its_result(made: Bureau) -> None:
     assert (await made.call(request_id)).result == b"null"
 
 
+@on_databases
 async def test_the_same_body_again(made: Bureau) -> None:
     """First accepted wins; the same worker repeating the same body: 200."""
     worker = await made.hire("w")
@@ -142,6 +149,7 @@ async def test_the_same_body_again(made: Bureau) -> None:
     assert (await made.call(request_id)).result == b"1"
 
 
+@on_databases
 async def test_idempotency_key(made: Bureau) -> None:
     """A repeat with the same key and body is answered 200 from the present row; with another body: 422
     `idempotency_key_reused`."""
@@ -162,6 +170,7 @@ async def test_without_the_lease(made: Bureau) -> None:
     assert (await made.call(request_id)).state is State.HELD
 
 
+@on_databases
 async def test_a_late_answer_saves_a_second_run(made: Bureau) -> None:
     """Except the last holder while the work has not been handed to another."""
     worker, other = await made.hire("a"), await made.hire("b")
@@ -177,6 +186,7 @@ async def test_a_late_answer_saves_a_second_run(made: Bureau) -> None:
     assert await other.ids() == []
 
 
+@on_databases
 async def test_the_newer_holder_stands(made: Bureau) -> None:
     """A result from a worker that lost its lease to another holder is refused (409); the newer holder's result
     stands."""
@@ -201,6 +211,7 @@ async def test_unknown_calls_cannot_be_answered(made: Bureau) -> None:
     await refused(foreign.respond(request_id), 404, "not_found")
 
 
+@on_databases
 async def test_after_the_deadline(made: Bureau) -> None:
     """After the deadline: 410."""
     worker = await made.hire("a")
@@ -209,6 +220,7 @@ async def test_after_the_deadline(made: Bureau) -> None:
     await refused(worker.respond(request_id), 410, "gone")
 
 
+@on_databases
 async def test_errors_are_retried_if_the_call_asked_for_it(made: Bureau) -> None:
     """No automatic retry of `failed`; `error` is retried if the call asked for it, other workers are preferred for
     5 s."""
@@ -229,6 +241,7 @@ async def test_errors_are_retried_if_the_call_asked_for_it(made: Bureau) -> None
     assert await made.causes(request_id) == ["first", "retry"]
 
 
+@on_databases
 async def test_a_child_of_a_broadcast(made: Bureau) -> None:
     """`broadcast`: its outcome is `success` with `answers`, one `{"worker_id","status","result","error_text"}` each."""
     first, second = await made.hire("a"), await made.hire("b")
@@ -283,6 +296,7 @@ async def test_content_types_are_ignored(made: Bureau) -> None:
     await worker.send("POST", "response", body, Content_Type="text/plain").json()
 
 
+@on_databases
 async def test_a_cancelled_call_may_still_be_answered(made: Bureau) -> None:
     """Held: the worker is told by directive, and what it answers is the outcome."""
     worker = await made.hire("w")

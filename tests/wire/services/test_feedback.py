@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hiringhall.ports.calls import AddFeedback
-from tests.wire.services.bureau import Bureau, ServiceWorker, refused
+from tests.wire.services.bureau import Bureau, ServiceWorker, on_databases, refused
 
 ITEM: dict[str, Any] = {"st": 1, "sn": "hello", "ft": 3, "pr": True, "fc": {"percent": 50}}
 
@@ -20,6 +20,7 @@ async def busy(made: Bureau) -> tuple[ServiceWorker, str]:
     return worker, request_id
 
 
+@on_databases
 async def test_one_object(made: Bureau) -> None:
     """Feedback has short keys: rid (request id), st (source type), sn (source name), ft (feedback type), pr (persist
     required) and fc (content)."""
@@ -36,6 +37,7 @@ async def test_one_object(made: Bureau) -> None:
     )  # fmt: skip
 
 
+@on_databases
 async def test_an_array(made: Bureau) -> None:
     """Feedback accepts one object or an array, in whose order the items are numbered."""
     worker, request_id = await busy(made)
@@ -55,6 +57,7 @@ async def test_what_is_optional(made: Bureau) -> None:
     assert (row.item.st, row.item.sn, row.item.pr, row.item.fc) == (1, "", False, b"null")
 
 
+@on_databases
 async def test_nul_in_the_content(made: Bureau) -> None:
     """U+0000 in any text comes back exactly, as the escape."""
     worker, request_id = await busy(made)
@@ -63,6 +66,7 @@ async def test_nul_in_the_content(made: Bureau) -> None:
     assert (row.item.sn, row.item.fc) == ("a\u0000b", b'"a\\u0000b"')
 
 
+@on_databases
 async def test_what_is_dropped(made: Bureau) -> None:
     """Unknown or finished `rid`, or a worker that was never handed the request: accepted and dropped with
     `{"accepted": 0}`."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from hiringhall.operations.dismiss import dismiss
 from hiringhall.ports.asks import DirectWorker, Reconcile
-from tests.wire.services.bureau import Bureau, ServiceWorker, header, refused
+from tests.wire.services.bureau import Bureau, ServiceWorker, header, on_databases, refused
 
 
 def later(made: Bureau, seconds: float) -> None:
@@ -39,6 +39,7 @@ async def test_only_the_worker_itself(made: Bureau) -> None:
     await refused(worker.leave(worker_id="x"), 403, "worker_forbidden")
 
 
+@on_databases
 async def test_ids_are_percent_encoded(made: Bureau) -> None:
     """Routes split the raw path, then decode each part once."""
     worker = await made.hire("a/b %2F?ä")
@@ -46,6 +47,7 @@ async def test_ids_are_percent_encoded(made: Bureau) -> None:
     assert await worker.leave().json() == {"returned": 0}
 
 
+@on_databases
 async def test_a_removed_worker(made: Bureau) -> None:
     """A removed worker's own tokens are 401; bare `false` for one that was removed and logged in again."""
     worker = await made.hire("w")
@@ -54,6 +56,7 @@ async def test_a_removed_worker(made: Bureau) -> None:
     assert await (await made.log_in("w")).beat().json() is False
 
 
+@on_databases
 async def test_what_a_removed_worker_held_returns(made: Bureau) -> None:
     """Deleting a worker releases its holds in the same transaction, and ends its parked drains."""
     worker, other = await made.hire("w"), await made.hire("x")
@@ -69,6 +72,7 @@ async def test_what_a_removed_worker_held_returns(made: Bureau) -> None:
 # --- goodbye
 
 
+@on_databases
 async def test_goodbye_ends_parked_drains(made: Bureau) -> None:
     """`PUT /worker/notify_worker_shutdown/{id}`: no new work, parked drains end with `[]`."""
     worker = await made.hire("w")
@@ -89,6 +93,7 @@ async def test_a_later_drain_parks_and_gets_nothing(made: Bureau) -> None:
     assert not waiting.answered
 
 
+@on_databases
 async def test_what_is_unstarted_returns(made: Bureau) -> None:
     """Those that it names in an optional body `{"unstarted": [ids]}` return at once (cause `shutdown`); everything else
     it drained may be running and may still be answered until its lease ends."""
@@ -106,6 +111,7 @@ async def test_what_is_unstarted_returns(made: Bureau) -> None:
     await worker.respond(ids[0]).json()
 
 
+@on_databases
 async def test_what_was_offered_returns(made: Bureau) -> None:
     """Offered messages that it has not locked return at once."""
     worker = await made.hire("w")
@@ -124,6 +130,7 @@ async def test_goodbye_without_a_body_or_with_an_odd_one(made: Bureau) -> None:
     await refused(worker.leave({"unstarted": "r-1"}), 422, "validation_error")
 
 
+@on_databases
 async def test_a_worker_that_comes_back(made: Bureau) -> None:
     """A new registration ends the goodbye."""
     worker = await made.hire("w")
@@ -153,6 +160,7 @@ async def test_directives_ride_on_every_answer(made: Bureau) -> None:
         assert header(await asked.reply(), "hall-directive") == "terminate"
 
 
+@on_databases
 async def test_a_directive_ends_parked_drains(made: Bureau) -> None:
     """A new directive ends the worker's parked call at once with the empty answer; later ones park without getting
     work."""
@@ -196,6 +204,7 @@ async def test_what_is_not_named_is_asked_back(made: Bureau) -> None:
     assert made.store.asked(Reconcile)[-1] == Reconcile(worker.key, frozenset())
 
 
+@on_databases
 async def test_what_is_named_stays(made: Bureau) -> None:
     """Request ids, comma-separated, name what is held."""
     worker = await made.hire("w")

@@ -8,9 +8,10 @@ import pytest
 
 from hiringhall import __version__
 from hiringhall.operations.service_settings import about_setting
-from tests.wire.services.bureau import SERVICE, Bureau, header, refused
+from tests.wire.services.bureau import SERVICE, Bureau, header, on_databases, refused
 
 
+@on_databases
 async def test_the_answer_is_a_map_of_texts(made: Bureau) -> None:
     """The answer is a flat string→string map: always `heartbeat_delay` (seconds) and `hall_version`, then the service's
     settings and secrets."""
@@ -24,6 +25,7 @@ async def test_the_answer_is_a_map_of_texts(made: Bureau) -> None:
     }
 
 
+@on_databases
 async def test_the_registration_of_the_document(made: Bureau) -> None:
     """Registration as the document shows it is accepted, and what it says is known of the worker."""
     worker = await made.log_in("kiwi-worker-1")
@@ -163,6 +165,7 @@ async def test_a_wrong_method(made: Bureau) -> None:
     assert header(await made.send("GET", "/worker/response").reply(), "allow") == "POST"
 
 
+@on_databases
 async def test_a_second_registration_is_a_new_incarnation(made: Bureau) -> None:
     """Registration makes a new incarnation and binds this session to it; the old one's leases return at once (cause
     `worker_restarted`)."""
@@ -174,6 +177,7 @@ async def test_a_second_registration_is_a_new_incarnation(made: Bureau) -> None:
     assert await made.causes(request_id) == ["first", "worker_restarted"]
 
 
+@on_databases
 async def test_a_superseded_login_may_do_nothing(made: Bureau) -> None:
     """Sessions bound to an earlier incarnation get 409 `worker_superseded`, whatever they ask."""
     old = await made.hire("w")
@@ -192,6 +196,7 @@ async def test_a_superseded_login_may_do_nothing(made: Bureau) -> None:
         await refused(asked, 409, "worker_superseded")
 
 
+@on_databases
 async def test_a_superseded_drain_ends(made: Bureau) -> None:
     """A parked drain of an earlier incarnation ends with 409 when the worker starts anew."""
     old = await made.hire("w")
@@ -200,6 +205,7 @@ async def test_a_superseded_drain_ends(made: Bureau) -> None:
     await refused(waiting, 409, "worker_superseded")
 
 
+@on_databases
 async def test_a_login_that_never_registered_acts_for_the_present_incarnation(made: Bureau) -> None:
     """A session that never registered acts for the present incarnation."""
     await made.hire("w")
@@ -209,6 +215,7 @@ async def test_a_login_that_never_registered_acts_for_the_present_incarnation(ma
     assert await other.beat().json() is True
 
 
+@on_databases
 async def test_registering_is_needed_first(made: Bureau) -> None:
     """A worker that never registered is told to: 409 `not_registered`; its feedback is dropped, its heartbeat false."""
     worker = await made.log_in("w")
@@ -218,6 +225,7 @@ async def test_registering_is_needed_first(made: Bureau) -> None:
     assert await worker.beat().json() is False
 
 
+@on_databases
 async def test_workers_of_two_services_may_have_one_id(made: Bureau) -> None:
     """A worker is (service, worker id) everywhere."""
     one, other = await made.hire("w", service="one"), await made.hire("w", service="other")
