@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,10 +17,15 @@ from hiringhall.auth.tokens import Tokens, make_token, split_values
 from hiringhall.config import BadSetting, Declared, Settings
 from hiringhall.operations.declared import apply_declared
 from hiringhall.operations.hall import Hall, terms_of
+from hiringhall.operations.lazy_workers import StoredLazyWorkers
 from hiringhall.operations.owners import reseal
 from hiringhall.operations.recheck import Recheck
 from hiringhall.ports.store import Store, StoreUnavailable
 from hiringhall.ports.wakeups import Wakeups
+from hiringhall.probe.addresses import Rules, parse_networks
+from hiringhall.probe.own import OwnPlaces
+from hiringhall.probe.prober import Prober
+from hiringhall.probe.scheduler import ProbeScheduler
 from hiringhall.storage.schema import SchemaTooNew
 from hiringhall.sweepers.runner import SweepRunner
 from hiringhall.wakeups.local import LocalWakeups
@@ -62,16 +67,21 @@ class Server:
             keep_calls_ms=round(hall.settings.keep_calls * 1000),
         )
         hall.task_failed = self.sweeps.task_failed
+        lazy_workers = StoredLazyWorkers(hall.store, hall.time)
+        self._probes = hall.probes = ProbeScheduler(Prober(Rules()), lazy_workers, jitter=hall.jitter)
+        hall.wakeups.after_commit(self._probes.rings_committed)
         self.on_drain_start: Callable[[], None] = hall.drain_starts
         self.on_drain: Callable[[], None] = hall.drain
         self._made = made
         self._recheck = Recheck(hall)
         self._listener = listener
 
-    def start(self) -> None:
-        """Begin what works in the background."""
+    def start(self, listening: Sequence[tuple[str, int]]) -> None:
+        """Begin what works in the background. `listening`: the hosts and ports at which the server can be reached."""
         self._recheck.start()
         self.sweeps.start()
+        settings = self.hall.settings
+        self._probes.start(OwnPlaces(settings, parse_networks(settings.probe_networks), listening).rules)
 
     def announce(self, url: str) -> None:
         """Write down where the server is, once it listens."""
@@ -82,6 +92,7 @@ class Server:
         """End the background work, write down what is only in memory, let go of the database and the folder."""
         if self._listener is not None:
             await self._listener.close()
+        await self._probes.stop()
         await self._recheck.stop()
         await self.sweeps.stop()
         await self.hall.close()
@@ -136,6 +147,10 @@ def _check(settings: Settings) -> None:
     for variable, url in (("HALL_DATABASE", settings.database), ("HALL_DATABASE_LISTEN", settings.database_listen)):
         if url and not url.startswith(("postgresql://", "postgres://")):
             raise BadSetting(f"{variable}: must be a URL that begins with postgresql://")
+    try:
+        parse_networks(settings.probe_networks)
+    except ValueError as problem:
+        raise BadSetting(f"HALL_PROBE_NETWORKS: {problem}") from None
     try:
         read_networks(settings.trusted_proxies)
     except ValueError as problem:

@@ -64,7 +64,7 @@ async def _serve(settings: Settings, declared: Declared) -> None:
         listeners.append(Listener(server.asgi_app, server.whilly_router, settings.host, settings.whilly_port))
 
     def ready(addresses: Sequence[Address]) -> None:
-        server.start()
+        server.start([(settings.host, address.port) for address in addresses])
         try:
             server.announce(_url(ANYWHERE.get(settings.host, settings.host), addresses[0].port))
         except OSError as problem:

@@ -334,9 +334,16 @@ class CountCalls:
 
 @dataclass(frozen=True, slots=True)
 class LazyWorkers:
-    """Live lazy workers that fit any of some lanes (topics). Result: list[LazyWorkerView]."""
+    """Live lazy workers that fit any of some lanes. Result: list[LazyWorkerView]."""
 
     lanes: tuple[str, ...]  # keys
+
+
+@dataclass(frozen=True, slots=True)
+class LazyLanes:
+    """The lanes that lazy workers fit who have not said goodbye. Result: list[str], keys in order."""
+
+    limit: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,4 +379,4 @@ CallAsk: TypeAlias = (
     Submit | Withdraw | Drain | Lock | Respond | AddFeedback | RegisterServiceWorker | Goodbye
     | SweepDeadlines | ForgetCalls
 )  # fmt: skip
-CallQuery: TypeAlias = FindRequests | ReadFeedback | ListMethods | CountCalls | LazyWorkers
+CallQuery: TypeAlias = FindRequests | ReadFeedback | ListMethods | CountCalls | LazyWorkers | LazyLanes
