@@ -235,3 +235,15 @@ def test_a_broadcast(shell: Shell, worker: ServiceHand) -> None:
     assert json.loads(finished(call).out) == [
         {"worker_id": "w", "status": "success", "result": 3, "error_text": None}
     ]  # fmt: skip
+
+
+def test_service_workers_from_the_shell(shell: Shell, worker: ServiceHand) -> None:
+    """`hall worker` lists service workers and directs them, by their service and id."""
+    assert "math/w  online  0" in shell.fine("worker", "list", "--service", "math").splitlines()[1]
+    assert shell.json("worker", "list")[0]["registration"]["methods"] == ["add"]
+    shell.fine("worker", "quiet", "w", "--service", "math")
+    assert worker.drain(wait=0) == []
+    assert "quiet" in shell.fine("worker", "list")
+    shell.fine("worker", "resume", "w", "--service", "math")
+    assert shell.run("worker", "quiet", "w").status == 1
+    assert shell.fine("worker", "remove", "w", "--service", "math") == "w: removed\n"

@@ -13,6 +13,7 @@ from tests.hall_client import HallClient, Worker, fine, part
 PLAN = "plan of the description"
 SECRET = "secret of the description"
 SERVICE, CLIENT = "service of the description", "client of the description"
+METHOD = f"{SERVICE}/hello"
 FAILED, DONE, HELD, PENDING = "T-failed", "T-done", "T 1/held", "T-pending"
 STANDING = {FAILED: "FAILED", DONE: "DONE", HELD: "CLAIMED", PENDING: "PENDING"}
 LEFT_ALONE_ONE_IN = 4
@@ -27,6 +28,7 @@ class Stage:
     def __init__(self, url: str) -> None:
         self.client = HallClient(url)
         self._worker: Worker | None = None
+        self._ended: str | None = None
 
     def close(self) -> None:
         """Close the connections."""
@@ -44,6 +46,8 @@ class Stage:
         if _is_valid(case, ParameterLocation.PATH):
             names = {"plan_id": PLAN, "worker_id": worker.id, "task_id": task_id, "work_id": unit}
             names |= {"service_id": SERVICE, "client_id": CLIENT}
+            if "request_id" in case.path_parameters:
+                names["request_id"] = self._call(ended=case.method != "DELETE")
             case.path_parameters = {name: part(names[name]) for name in case.path_parameters}
         if _is_valid(case, ParameterLocation.QUERY):
             names = {"plan": PLAN, "task": task_id, "id": unit, "after": FAILED}
@@ -55,6 +59,12 @@ class Stage:
         ):
             held = {"worker_id": worker.id, "plan_id": PLAN, "version": tasks[HELD]["version"]}
             case.body = {name: held.get(name, value) for name, value in case.body.items()}
+        if (
+            isinstance(case.body, dict)
+            and _is_valid(case, ParameterLocation.BODY)
+            and case.operation.path == "/client/requests"
+        ):
+            case.body["method"] = METHOD
         if (
             isinstance(case.body, dict)
             and _is_valid(case, ParameterLocation.BODY)
@@ -75,6 +85,16 @@ class Stage:
         if not stands or tasks[HELD]["worker_id"] != self._worker.id or answer.json()["plan"]["paused"]:
             tasks = self._made_again(self._worker)
         return self._worker, tasks
+
+    def _call(self, *, ended: bool) -> str:
+        """A call: one that nobody took back yet, or one that has ended, since a stream of another would not end."""
+        if ended and self._ended is not None and self.client.call("GET", f"/client/requests/{self._ended}").is_success:
+            return self._ended
+        made = fine(self.client.call("POST", "/client/requests", {"method": METHOD, "params": None}))
+        if ended:
+            self._ended = str(made["request_id"])
+            fine(self.client.call("DELETE", f"/client/requests/{self._ended}"))
+        return str(made["request_id"])
 
     def _made_again(self, worker: Worker) -> dict[str, Any]:
         self.client.call("DELETE", f"/admin/plans/{part(PLAN)}?force=true")

@@ -12,7 +12,7 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis import Case, Response
-from schemathesis.core.failures import AcceptedNegativeData, Failure, FailureGroup
+from schemathesis.core.failures import AcceptedNegativeData, Failure, FailureGroup, ServerError
 from schemathesis.openapi.checks import RejectedPositiveData
 
 from hiringhall.wire.openapi import document
@@ -29,6 +29,7 @@ OF_SCHEME: Final = {
     "metrics": METRICS_TOKEN,
     "worker": WORKER_TOKEN,
     "bootstrap": BOOTSTRAP_TOKEN,
+    "client": ADMIN_TOKEN,
 }
 BETWEEN_VALUES: Final = (
     "differs from",
@@ -77,6 +78,11 @@ EXPLAINED: Final[tuple[tuple[str, type[Failure], Callable[[Case[Any], Response],
         "`after` has to be the id of a task that the plan has",
         RejectedPositiveData,
         lambda _, response: _says(response, "after: must be the id of a task of this plan"),
+    ),
+    (
+        "who calls may want to be told that nobody is there to do it: 503 is that answer",
+        ServerError,
+        lambda _, response: response.json()["error_code"] == "no_worker",
     ),
     (
         "a version may also be written 2.0 or '2', for languages that do so, which is better left out of a description",

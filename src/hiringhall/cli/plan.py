@@ -156,12 +156,12 @@ def list_plans(
     print_columns(("PLAN", "STATE", *(name.upper() for name in COUNTS), "NAME"), rows)
 
 
-def pages(connection: Connection, path: str, member: str) -> list[dict[str, Any]]:
-    """All entries of a list that the server gives in pages."""
+def pages(connection: Connection, path: str, member: str, **query: str) -> list[dict[str, Any]]:
+    """All entries of a list that the server gives in pages; `query` says which."""
     entries: list[dict[str, Any]] = []
     following = None
     while True:
-        wanted = {"limit": "1000", **({"after": following} if following is not None else {})}
+        wanted = {**query, "limit": "1000", **({"after": following} if following is not None else {})}
         page = connection.call("GET", path, params=wanted)
         entries += page[member]
         following = page["next"]

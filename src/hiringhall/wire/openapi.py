@@ -42,6 +42,17 @@ REASONS: Final[dict[int, str]] = {
     500: "A bug; the detail names what to look for in the log.",
     503: "The database does not answer at present, or the server is ending.",
 }
+EVENTS: Final = "text/event-stream"
+EVENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "enum": ["feedback", "outcome"]},
+        "id": {"type": "string", "pattern": "^[0-9]+$"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["event", "data"],
+}
+"""Each event of a stream."""
 TOKENS: Final[dict[str, str]] = {
     "operator": "The operator's token.",
     "metrics": "The metrics token or the operator's.",
@@ -134,7 +145,7 @@ def _responses(route: Described, schemas: dict[str, Any]) -> dict[str, Any]:
                 header.name: {"schema": header.schema, "description": header.description} for header in route.told
             }
         if isinstance(kind, str):
-            responses[str(status)]["content"] = {kind: {"schema": {"type": "string"}}}
+            responses[str(status)]["content"] = {kind: {"schema": EVENT if kind == EVENTS else {"type": "string"}}}
         elif kind is not None:
             responses[str(status)]["content"] = {"application/json": {"schema": schemas[repr(kind)]}}
     always = (401, 403) if route.access in ("operator", "metrics", "client") else (401,) if route.access else ()
