@@ -7,6 +7,16 @@ from typing import Final
 from hiringhall.asgi.front_settings import MEBIBYTE, FrontSettings
 from hiringhall.auth.attempts import FAILURES_MAX
 from hiringhall.auth.verifier import WAITING_MAX, WAITING_OF_A_SOURCE_MAX
+from hiringhall.domain.call import (
+    CHILDREN_MAX,
+    DEADLINE_SECONDS_MAX,
+    DEADLINE_SECONDS_MIN,
+    FEEDBACK_KEPT_MAX,
+    MESSAGE_BYTES_MAX,
+    MESSAGES_MAX,
+    PRIORITY_MAX,
+    RETRIES_MAX,
+)
 from hiringhall.domain.names import HOSTNAME_CHARACTERS_MAX, IDENTIFIER_CHARACTERS_MAX
 from hiringhall.domain.owners import (
     PATTERN_CHARACTERS_MAX,
@@ -19,6 +29,7 @@ from hiringhall.domain.plan_file import TASKS_MAX
 from hiringhall.domain.work import REASON_CHARACTERS_MAX, VERSION_MAX
 from hiringhall.operations.claim import MAX_TASKS_LIMIT
 from hiringhall.operations.coalescer import BATCH_ASKS_MAX
+from hiringhall.wire.clients.bodies import REQUIRED_MAX
 from hiringhall.wire.described import Described
 from hiringhall.wire.json_bodies import NESTING_MAX, WAIT_SECONDS_MAX
 from hiringhall.wire.openapi import ALL
@@ -26,6 +37,7 @@ from hiringhall.wire.operators.parameters import BODY_BYTES_MAX as OPERATORS_BOD
 from hiringhall.wire.operators.parameters import PAGE_LIMIT_MAX
 from hiringhall.wire.operators.plan_page import TASKS_LIMIT_MAX
 from hiringhall.wire.operators.plans import PLAN_FILE_BYTES_MAX
+from hiringhall.wire.services.feedback_bodies import CONTENT_BYTES_MAX
 from hiringhall.wire.table_router import BODY_BYTES_MAX
 
 FRONT: Final = FrontSettings()
@@ -63,7 +75,11 @@ def _route_row(route: Described) -> str:
 def limits_page() -> str:
     """Every limit with its unit."""
     rows: list[tuple[str, str, str]] = [
-        ("body of a worker's request", _size(BODY_BYTES_MAX), "413; read and dropped up to 8 MiB, then cut off"),
+        (
+            "body of a worker's or a client's request",
+            _size(BODY_BYTES_MAX),
+            "413; read and dropped up to 8 MiB, then cut off",
+        ),
         ("body of an operator's request", _size(OPERATORS_BODY_BYTES_MAX), "413"),
         ("plan file", f"{_size(PLAN_FILE_BYTES_MAX)}, {TASKS_MAX} tasks", "413, 422"),
         ("nesting of a body", f"{NESTING_MAX} levels", "400 `malformed_json`"),
@@ -76,8 +92,17 @@ def limits_page() -> str:
         ("hostname", f"{HOSTNAME_CHARACTERS_MAX} characters", "422"),
         ("reason", f"{REASON_CHARACTERS_MAX} characters", "cut, with a mark at its end"),
         ("version", str(VERSION_MAX), "422"),
-        ("`wait` of a claim", f"{WAIT_SECONDS_MAX:g} s", "clamped"),
+        ("`wait` of a claim, a drain or a call", f"{WAIT_SECONDS_MAX:g} s", "clamped"),
         ("`max_tasks` of a claim", str(MAX_TASKS_LIMIT), "422"),
+        ("messages in one drain", f"{MESSAGES_MAX}, {_size(MESSAGE_BYTES_MAX)}", "the next drain"),
+        ("`deadline_seconds` of a call", f"{DEADLINE_SECONDS_MAX:.0f} s, at least {DEADLINE_SECONDS_MIN:g} s", "422"),
+        ("`priority` of a call", f"{PRIORITY_MAX}, at least -{PRIORITY_MAX}", "422"),
+        ("`retries` of a call", str(RETRIES_MAX), "422"),
+        ("executors and tags that a call requires", f"{REQUIRED_MAX} each", "422"),
+        ("workers that a broadcast reaches", str(CHILDREN_MAX), "422"),
+        ("calls of a service that wait for a worker", "`HALL_QUEUE_LIMIT`, not exactly", "429 with `Retry-After`"),
+        ("content of an item of feedback", _size(CONTENT_BYTES_MAX), "422"),
+        ("items of feedback that are kept of a call", str(FEEDBACK_KEPT_MAX), "the oldest go"),
         ("`limit` of a list", str(PAGE_LIMIT_MAX), "422"),
         ("`limit` of the tasks of a plan", str(TASKS_LIMIT_MAX), "422"),
         ("request line", _size(FRONT.request_line_limit_bytes), "400 `malformed_request`"),
@@ -85,6 +110,7 @@ def limits_page() -> str:
         ("time until the headers are complete", f"{FRONT.head_timeout_seconds:g} s", "the connection is closed"),
         ("time in which nothing of a body comes", f"{FRONT.body_timeout_seconds:g} s", "the connection is closed"),
         ("time without a request", f"{FRONT.keep_alive_seconds:g} s", "the connection is closed"),
+        ("time in which a peer takes nothing", f"{FRONT.full_timeout_seconds:g} s", "the connection is cut off"),
         ("time in which a peer acknowledges nothing", f"{FRONT.user_timeout_seconds:g} s", "the connection is reset"),
         ("connections", "the limit of open files, less 256", "503 with `Retry-After`"),
         ("requests that wait for the database", "`HALL_WAITING_LIMIT`", "503 with `Retry-After`"),
