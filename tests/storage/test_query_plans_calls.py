@@ -81,6 +81,7 @@ STATEMENTS = (
     "find_lanes_of_workers", "find_lanes_of_service", "find_incarnation", "bind_session", "pause_lanes",
     "find_open_calls", "beat",
 )  # fmt: skip
+HOT_ON_POSTGRES = ("submit", "drain", "respond")
 WALKED = {"result_at", "lane_made", "pulse_offline", "pulse_silent", "work_run_until", "work_retry_at", "work_ready"}
 """Indexes that are walked from one end, or that hold few rows."""
 BIG = {"work", "request", "payload", "result", "hand_over", "fit", "offer", "feedback", "submission", "session"}
@@ -115,7 +116,7 @@ async def postgres(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIt
 async def test_on_postgres(postgres: Any) -> None:
     """On PostgreSQL what is done about calls neither scans a table nor walks through a whole index."""
     wrong = []
-    for name in STATEMENTS:
+    for name in (*STATEMENTS, *HOT_ON_POSTGRES):
         statement = load_postgres()[name]
         await postgres.execute(f"PREPARE {name}_plan AS {statement.text}")
         text = await postgres.fetchval(

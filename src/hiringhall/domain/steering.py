@@ -94,7 +94,7 @@ def wrong_state(unit: Unit, move: Move, hint: str | None = None) -> Refused:
     kind = "task" if unit.plan else "call"
     remark = f" ({hint})" if hint else ""
     detail = f"{kind} {unit.name!r} is {unit.state.value}: it cannot be {PAST[move]} now{remark}"
-    return Refused("wrong_state", detail, unit.name)
+    return Refused("wrong_state", detail, unit.name if unit.plan else None)
 
 
 PAST: Final[dict[Move, str]] = {

@@ -49,7 +49,7 @@ from hiringhall.ports.identity import FindSecrets, FindSessions, FindSigningKeys
 from hiringhall.ports.questions import Alive, FindWorkers, KnownTasks, Query, ReadyLanes
 from hiringhall.ports.store import Committed, StoreUnavailable
 from hiringhall.storage.batch import carry_out
-from hiringhall.storage.postgres import hot_verbs, small_files
+from hiringhall.storage.postgres import hot_calls, hot_verbs, small_files
 from hiringhall.storage.postgres.connection import GRACE_SECONDS, Connection, Link, Links, settings_for
 from hiringhall.storage.postgres.failures import is_away, is_race
 from hiringhall.storage.postgres.prepared import load
@@ -168,6 +168,14 @@ class PostgresStore:
                 return await self._guarded(link, asks, now, self._beat_at_once)
             if kinds == {Apply} and len(asks) == 1:
                 return await self._guarded(link, asks, now, self._apply)
+            if kinds == {Submit}:
+                usual = range(hot_calls.submittable(asks))  # type: ignore[arg-type]
+                return await self._partly(link, asks, now, usual, self._submit_at_once)
+            if kinds == {Respond}:
+                first = [place for place, ask in enumerate(asks) if hot_calls.may_respond_at_once(ask)]  # type: ignore[arg-type]
+                return await self._partly(link, asks, now, first, self._respond_at_once)
+            if kinds == {Drain} and len(asks) == 1:
+                return await self._guarded(link, asks, now, self._drain)
             return await self._guarded(link, asks, now, self._transaction)
 
     async def read(self, query: Query) -> Any:
@@ -224,6 +232,26 @@ class PostgresStore:
                 together.outcomes[place] = error
         return together
 
+    async def _partly(
+        self, link: Link, asks: Sequence[Any], now: int | None, first: Sequence[int], attempt: Attempt
+    ) -> Committed:
+        """Try some asks at once; decide the rest, and what was left over of them, by the procedure."""
+        together = Committed([None] * len(asks))
+        if first:
+            _merge(together, first, await self._guarded(link, [asks[place] for place in first], now, attempt))
+        left = [place for place, outcome in enumerate(together.outcomes) if outcome is None]
+        if left:
+            try:
+                _merge(
+                    together, left, await self._guarded(link, [asks[place] for place in left], now, self._transaction)
+                )
+            except StoreUnavailable as error:
+                if len(left) == len(asks):
+                    raise
+                for place in left:  # the others are done, and their callers shall know
+                    together.outcomes[place] = error
+        return together
+
     async def _guarded(self, link: Link, asks: Sequence[Any], now: int | None, attempt: Attempt) -> Committed:
         """Try, again if others were in the way, and each ask alone if one of them poisons the batch."""
         for number in range(1, ATTEMPTS + 1):
@@ -265,6 +293,16 @@ class PostgresStore:
 
     async def _settle_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
         return await hot_verbs.settle_at_once(self._runner, connection, asks, now, self.origin)
+
+    async def _submit_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
+        return await hot_calls.submit_at_once(self._runner, connection, asks, now, self.origin)
+
+    async def _respond_at_once(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
+        return await hot_calls.respond_at_once(self._runner, connection, asks, now, self.origin)
+
+    async def _drain(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
+        drained = await hot_calls.drain_at_once(self._runner, connection, asks[0], now, self.terms)
+        return drained or await self._transaction(connection, asks, now)
 
     async def _apply(self, connection: Connection, asks: Sequence[Any], now: int | None) -> Committed:
         (ask,) = asks
