@@ -37,7 +37,8 @@ from hiringhall.wire.operators.parameters import BODY_BYTES_MAX as OPERATORS_BOD
 from hiringhall.wire.operators.parameters import PAGE_LIMIT_MAX
 from hiringhall.wire.operators.plan_page import TASKS_LIMIT_MAX
 from hiringhall.wire.operators.plans import PLAN_FILE_BYTES_MAX
-from hiringhall.wire.services.feedback_bodies import CONTENT_BYTES_MAX
+from hiringhall.wire.services.bodies import ABILITIES_MAX, METHODS_MAX
+from hiringhall.wire.services.feedback_bodies import CONTENT_BYTES_MAX, SOURCE_CHARACTERS_MAX, TYPE_CHARACTERS_MAX
 from hiringhall.wire.table_router import BODY_BYTES_MAX
 
 FRONT: Final = FrontSettings()
@@ -103,6 +104,13 @@ def limits_page() -> str:
         ("calls of a service that wait for a worker", "`HALL_QUEUE_LIMIT`, not exactly", "429 with `Retry-After`"),
         ("content of an item of feedback", _size(CONTENT_BYTES_MAX), "422"),
         ("items of feedback that are kept of a call", str(FEEDBACK_KEPT_MAX), "the oldest go"),
+        ("methods of a worker", str(METHODS_MAX), "422"),
+        ("executors, and tags, of a worker", str(ABILITIES_MAX), "422"),
+        (
+            "source name (`sn`) and type (`ft`) of feedback",
+            f"{SOURCE_CHARACTERS_MAX}, {TYPE_CHARACTERS_MAX} characters",
+            "422",
+        ),
         ("`limit` of a list", str(PAGE_LIMIT_MAX), "422"),
         ("`limit` of the tasks of a plan", str(TASKS_LIMIT_MAX), "422"),
         ("request line", _size(FRONT.request_line_limit_bytes), "400 `malformed_request`"),
