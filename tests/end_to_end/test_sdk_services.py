@@ -257,6 +257,14 @@ def test_a_removed_service_ends_its_workers(operator: HallClient, client: Client
     assert isinstance(running.wait(), Unauthorized)
 
 
+def test_lazy_workers_are_woken(client: Client, serve: Serve) -> None:
+    """A Lazy worker answers when it is called, one call after the other."""
+    serve({"add": add}, lazy=True, probe_host="127.0.0.1")
+    until(client.methods, waiting_for="the worker to register")
+    for number in range(10):
+        assert client.call("math/add", [number, 1], timeout=5) == number + 1
+
+
 KILLED = """
 import os
 from hiringhall_worker import Call, ServiceWorker
