@@ -74,6 +74,18 @@ def test_hall_tells_its_version(elsewhere: Path, tmp_path: Path) -> None:
     assert hiringhall.__version__ in run(elsewhere / "hall", "--version", cwd=tmp_path)
 
 
+def test_hall_verifies(elsewhere: Path, tmp_path: Path) -> None:
+    """The conformance cases are in the wheel: `hall verify` plays one outside the repository."""
+    told = run(elsewhere / "hall", "verify", "cases", cwd=tmp_path)
+    assert len(told.splitlines()) == len(list((ROOT / "conformance/cases").glob("*/*.yaml"))) + 1
+    told = run(elsewhere / "hall", "verify", "cases", "--server", cwd=tmp_path)
+    assert len(told.splitlines()) == len(list((ROOT / "conformance/server_cases").glob("*/*.yaml"))) + 1
+    worker = ROOT / "conformance/workers/python_plans.py"
+    chosen = ("--only", "plans/claim-complete")
+    told = run(elsewhere / "hall", "verify", "worker", *chosen, "--", elsewhere / "python", worker, cwd=tmp_path)
+    assert "1 passed" in told
+
+
 def test_hall_serves(elsewhere: Path, tmp_path: Path) -> None:
     """`hall serve` of the wheel accepts requests and ends cleanly."""
     hall = HallProcess(Database("sqlite", tmp_path / "data"), program=(str(elsewhere / "hall"),))

@@ -102,5 +102,5 @@ def test_numbers_keep_their_digits() -> None:
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", "{", "", "'a'"])
 def test_what_is_no_json(text: str) -> None:
     """A text that is no JSON is refused, as is what only some parsers take."""
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         decode(text)
