@@ -219,3 +219,45 @@ def test_a_stream_goes_on_after_a_crash(hall: HallProcess, client: HallClient) -
     again = Reader(hall, request_id, last=reader.events[-1][1])
     again.came(2)
     assert [event[:2] for event in again.events] == [("feedback", "4"), ("outcome", "")]
+
+
+def test_a_deadline_passes(hall: HallProcess, client: HallClient) -> None:
+    """A call that is not done by its deadline is `expired`; whoever waits hears of it at once."""
+    ServiceHand(client)
+    body = {"method": "math/add", "params": None, "deadline_seconds": 1, "wait": 20}
+    outcome = fine(client.call("POST", "/client/requests", body))
+    assert (outcome["status"], outcome["result"]) == ("expired", None)
+    assert outcome["error_text"]
+
+
+def test_a_withdrawn_call_whose_worker_falls_silent(database: Database, start_hall: StartHall) -> None:
+    """Held and taken back: `cancelled` if its lease ends first."""
+    hall = start_hall(database, HALL_VISIBILITY_TIMEOUT=1, HALL_HEARTBEAT_DELAY=30)
+    with HallClient(hall.url) as client:
+        worker = ServiceHand(client)
+        request_id = made_call(client)
+        worker.next()
+        assert client.call("DELETE", f"/client/requests/{request_id}").status_code == 202
+        outcome = fine(client.call("GET", f"/client/requests/{request_id}?wait=20"))
+        assert outcome["status"] == "cancelled"
+
+
+def test_what_was_acknowledged_survives(hall: HallProcess, client: HallClient) -> None:
+    """After kill -9 a call that was answered 202 is there, its key too, and an outcome stays."""
+    worker = ServiceHand(client)
+    body = {"method": "math/add", "params": [3544790567247868102]}
+    done, queued = (
+        fine(client.call("POST", "/client/requests", body, headers={"Idempotency-Key": key}))["request_id"]
+        for key in ("a", "b")
+    )
+    assert [message["request_id"] for message in worker.drain()] == [done, queued]
+    worker.succeed(done, b"0.1000000000000000055")
+    before = client.call("GET", f"/client/requests/{done}")
+    hall.restart(kill=True)
+    assert client.call("GET", f"/client/requests/{done}").content == before.content
+    again = client.call("POST", "/client/requests", body, headers={"Idempotency-Key": "a"})
+    assert (again.status_code, again.content) == (200, before.content)
+    repeated = client.call("POST", "/client/requests", body, headers={"Idempotency-Key": "b"})
+    assert (repeated.status_code, repeated.json()) == (202, {"request_id": queued, "status": "held"})
+    worker.succeed(queued, 1)
+    assert fine(client.call("GET", f"/client/requests/{queued}"))["result"] == 1
