@@ -77,7 +77,7 @@ STATEMENTS = (
     "find_overdue", "find_told", "count_feedback", "find_feedback", "find_old_calls", "find_unused_lanes",
     "find_requests", "find_ready_lanes", "find_ready_keys", "find_own_children", "find_lost",
     "delete_passing_feedback", "delete_stale_offers", "delete_submissions", "delete_feedback_of",
-    "delete_submissions_of", "delete_hand_overs_of", "delete_offers_at", "find_lazy_workers", "find_service_views",
+    "delete_submissions_of", "delete_hand_overs_of",  "find_lazy_workers", "find_service_views",
     "find_lanes_of_workers", "find_lanes_of_service", "find_incarnation", "bind_session", "pause_lanes",
     "find_open_calls", "beat",
 )  # fmt: skip

@@ -11,18 +11,16 @@ from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, S
 from hiringhall.storage.procedures.writing import write_tally
 
 LANES_KEPT_MS: Final = 86_400_000
-OF_A_CALL: Final = (
-    "delete_offers_at",
+OF_CALLS: Final = (
+    "delete_offers_of",
     "delete_feedback_of",
     "delete_submissions_of",
     "delete_hand_overs_of",
-    "delete_events",
     "delete_result",
     "delete_payload",
     "delete_request",
-    "delete_work",
 )
-"""What belongs to a call, the call itself last."""
+"""What belongs to calls beyond what belongs to any unit."""
 
 
 def forget_calls(context: Context, asks: Sequence[ForgetCalls]) -> Procedure:
@@ -50,15 +48,18 @@ def delete_calls(ids: Sequence[int]) -> Generator[Step, list[Row], None]:
     """Delete calls and all that belongs to them."""
     counts = yield Fetch("count_states", {"ids": sorted(ids)})
     rows = [{"work": id_} for id_ in sorted(ids)]
-    for statement in OF_A_CALL:
-        yield Many(statement, rows)
+    for statement in OF_CALLS:
+        yield Fetch(statement, {"ids": sorted(ids)})
+    yield Many("delete_events", rows)
+    yield Many("delete_work", rows)
     yield from write_tally({(lane, state): -n for lane, state, n in counts})
 
 
 def _delete_lanes(before: int, limit: int) -> Generator[Step, list[Row], int]:
     """Delete lanes that no call has been in for long. Whoever is about to use one waits, and makes it anew."""
     found = yield Fetch("find_unused_lanes", {"before": before, "limit": limit})
-    rows = (yield Fetch("lock_unused_lanes", {"lanes": sorted(row[0] for row in found)})) if found else []
+    locked = (yield Fetch("lock_lanes", {"lanes": sorted(row[0] for row in found)})) if found else []
+    rows = (yield Fetch("find_still_unused", {"lanes": sorted(row[0] for row in locked)})) if locked else []
     lanes = [{"lane": row[0]} for row in rows]
     if lanes:
         for statement in ("delete_fits_of_lane", "delete_tallies", "delete_lane"):

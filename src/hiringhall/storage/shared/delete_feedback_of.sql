@@ -1,2 +1,2 @@
--- Forget the feedback of a call.
-DELETE FROM feedback WHERE work = :work
+-- Forget the feedback of some calls.
+DELETE FROM feedback WHERE work {any:ids bigint}

@@ -1,2 +1,2 @@
--- Forget to whom a unit was handed.
-DELETE FROM hand_over WHERE work = :work
+-- Forget to whom some units were handed.
+DELETE FROM hand_over WHERE work {any:ids bigint}

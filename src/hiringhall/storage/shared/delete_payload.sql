@@ -1,2 +1,2 @@
--- Forget what a call was about.
-DELETE FROM payload WHERE work = :work
+-- Forget what some calls were about.
+DELETE FROM payload WHERE work {any:ids bigint}

@@ -1,2 +1,2 @@
--- Delete a call.
-DELETE FROM request WHERE work = :work
+-- Delete some calls.
+DELETE FROM request WHERE work {any:ids bigint}

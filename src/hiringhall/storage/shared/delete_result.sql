@@ -1,2 +1,2 @@
--- Forget how a call ended.
-DELETE FROM result WHERE work = :work
+-- Forget how some calls ended.
+DELETE FROM result WHERE work {any:ids bigint}

@@ -1,2 +1,2 @@
--- Forget the idempotency record of a call.
-DELETE FROM submission WHERE work = :work
+-- Forget the idempotency records of some calls.
+DELETE FROM submission WHERE work {any:ids bigint}

@@ -1,2 +1,0 @@
--- Forget to whom a unit was offered.
-DELETE FROM offer WHERE work = :work
