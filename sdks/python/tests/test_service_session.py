@@ -138,6 +138,7 @@ def test_registration_brings_the_settings() -> None:
     assert at.registered and at.settings == {"heartbeat_delay": "12.5", "smtp": "mail"}
     assert at.beat_seconds == 12.5
     assert session().beat_seconds == 30.0
+    assert isinstance(Register(at).receive(Answer(200, (), b""), 0.0), Again)
     for nonsense in ("x", "-1", "nan", ""):
         Register(at).receive(answer(200, {"heartbeat_delay": nonsense}), 0.0)
         assert at.beat_seconds == 20.0

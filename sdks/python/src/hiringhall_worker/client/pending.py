@@ -9,12 +9,11 @@ from typing import Any
 
 from .. import jsontext, wire
 from ..backoff import backoff_seconds
-from ..envelope import answer_code
 from ..errors import Refused
 from ..transport import Stream
 from .events import Event, Events
 from .outcome import FINAL, CallPending, Feedback, Outcome
-from .wires import Persistence, Trouble, Wires, refusal, trouble
+from .wires import Persistence, Trouble, Wires, trouble
 
 HOLD_SECONDS = 30.0
 # The hall says something every 15 s; a stream that is silent for this long is dead.
@@ -157,8 +156,6 @@ class PendingCall:
     def _bear(found: wire.Reply, attempts: int, persistence: Persistence) -> None:
         if isinstance(found, wire.Lost):
             persistence.wait(Trouble(found.why, backoff_seconds(max(1, attempts), random.random())))
-        elif 200 <= found.status < 300:
-            raise refusal(found, answer_code(found))
         else:
             persistence.wait(trouble(found, attempts))
 

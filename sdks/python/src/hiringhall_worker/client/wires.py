@@ -64,7 +64,7 @@ class Wires:
             found = self._exchange(request(token))
             attempts += 1
             if isinstance(found, wire.Answer):
-                if 200 <= found.status < 300:
+                if 200 <= found.status < 300 and found.body:
                     return found
                 if found.status == 401 and self.renewable(token, refusals):
                     refusals += 1
@@ -135,6 +135,8 @@ def trouble(reply: wire.Reply, attempts: int) -> Trouble:
     """What to say of an attempt that may be repeated; raises if no repetition mends it."""
     if isinstance(reply, wire.Lost):
         return Trouble(reply.why, wait_seconds(attempts, random.random(), None))
+    if 200 <= reply.status < 300:
+        return Trouble("the answer was cut off", wait_seconds(attempts, random.random(), None))
     code = answer_code(reply)
     if code != NO_WORKER and (reply.status in (408, 425, 429) or not 300 <= reply.status < 500):
         return Trouble(explain(reply), wait_seconds(attempts, random.random(), reply))

@@ -91,6 +91,8 @@ class Register(Errand):
 
     def judge(self, found: Verdict, answer: wire.Answer, dice: float) -> Step:
         members = answer.members()
+        if not members and answer.body.strip() != b"{}":
+            return self.again("the answer is no map of settings", dice)
         self.session.settings = {name: value for name, value in members.items() if isinstance(value, str)}
         self.session.told_beat_seconds = wire.interval(str(members.get("heartbeat_delay", "")))
         self.session.registered = True
