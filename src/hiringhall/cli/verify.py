@@ -218,6 +218,6 @@ def _finish(verdicts: Verdicts, junit_file: Path | None, seconds: float) -> None
         junit_file.write_bytes(junit(verdicts, seconds))
     for result in verdicts.surprising:
         print(f"{result.case.title} is listed as known-failing, and passes: take it off the list")
-    print(f"{summary(verdicts)}, in {seconds:.0f} s")
+    print(f"{summary(verdicts)}, in {seconds:.1f} s")
     if not verdicts.good:
         raise typer.Exit(1)
