@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import Any
@@ -106,6 +107,24 @@ async def test_a_comment_line_while_nothing_happens(made: Counter, monkeypatch: 
     stream = client.follow(request_id)
     await _text(stream, b": still there\n\n: still there\n\n")
     assert stream.events == []
+    stream.leave()
+    await stream.ended()
+
+
+async def test_news_that_all_is_as_before_does_not_put_the_comment_off(
+    made: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comment comes although the re-check tells more often how the call stands."""
+    monkeypatch.setattr(feedback, "COMMENT_SECONDS", 0.3)
+    _worker, client, request_id = await held(made)
+    stream = client.follow(request_id)
+
+    async def tell() -> None:
+        while b": still there" not in stream.text:
+            await made.hall.followers.recheck()
+            await asyncio.sleep(0)
+
+    await asyncio.wait_for(tell(), 10)
     stream.leave()
     await stream.ended()
 

@@ -159,6 +159,7 @@ class _Stream:
         """The number of the last item that was sent."""
         self._limit = PAGE_ITEMS[0]
         self._piece = bytearray()
+        self._written_at = hall.time()
         self.request_id = wish.request_id
 
     async def run(self) -> None:
@@ -211,12 +212,15 @@ class _Stream:
             await self._wait_for_news()
 
     async def _wait_for_news(self) -> None:
+        """Wait, with a comment whenever nothing was written for so long: news is often that all is as before."""
         while not self._news.is_set():
             try:
-                async with asyncio.timeout(COMMENT_SECONDS):
+                async with asyncio.timeout_at(self._written_at + COMMENT_SECONDS):
                     await self._news.wait()
             except TimeoutError:
                 await self._write(COMMENT)
+        if self._hall.time() >= self._written_at + COMMENT_SECONDS:
+            await self._write(COMMENT)
 
     async def _send_items(self, view: RequestView) -> None:
         """All items that were stored when the call was looked at; those that are kept no more are left out."""
@@ -260,3 +264,4 @@ class _Stream:
         """Give it to the connection, which lets one whose reader does not read wait until it is cut off."""
         if not self._over:
             await self._send({"type": "http.response.body", "body": text, "more_body": True})
+        self._written_at = self._hall.time()
