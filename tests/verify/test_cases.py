@@ -20,6 +20,13 @@ from hiringhall.verify.server_cases import ServerCase, ServerStep
 
 ROOT = Path(__file__).parents[2]
 ALL: list[Described] = [*load_cases(), *load_server_cases()]
+PUBLISHED = ("Worker protocol", "Worker HTTP protocol")
+PAGES = {
+    "The protocol of plan workers": "docs/protocol/plans.md",
+    "The protocol of service workers": "docs/protocol/services.md",
+    "Errors": "docs/errors.md",
+    "Conformance": "conformance/README.md",
+}
 VARIABLES = re.compile(r"`(HALL_[A-Z_]+)`")
 GOOD = """
 name: good
@@ -87,12 +94,23 @@ def test_the_schema_describes_every_case(folder: str, file: str) -> None:
     assert not bad
 
 
-def test_sentences_are_quoted_from_our_pages() -> None:
-    """A sentence whose source is a page of this repository stands there."""
-    page = " ".join((ROOT / "docs/protocol/plans.md").read_text().split())
-    quoted = [case for case in ALL if case.source.startswith("The protocol of plan workers")]
+def test_every_source_is_known() -> None:
+    """A sentence stands in one of the two published protocols, or on a page of this repository."""
+    assert {case.source.partition(":")[0] for case in ALL} == {*PUBLISHED, *PAGES}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_sentences_are_quoted_from_our_pages(page: str) -> None:
+    """A sentence whose source is a page of this repository stands there, word for word."""
+    text = plain((ROOT / PAGES[page]).read_text())
+    quoted = [case for case in ALL if case.source.partition(":")[0] == page]
     assert quoted
-    assert not [case.title for case in quoted if " ".join(case.sentence.split()).strip('"') not in page]
+    assert not [case.title for case in quoted if plain(case.sentence) not in text]
+
+
+def plain(text: str) -> str:
+    """A text without line breaks and emphasis."""
+    return " ".join(text.replace("*", "").split())
 
 
 def test_the_readme_explains_the_format() -> None:
