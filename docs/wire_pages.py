@@ -73,6 +73,27 @@ def _route_row(route: Described) -> str:
     return f"| `{route.method}` | `{route.path}` | {TOKENS[route.access]} | {route.summary} | {parameters} |"
 
 
+def _limits_of_calls() -> list[tuple[str, str, str]]:
+    return [
+        ("messages in one drain", f"{MESSAGES_MAX}, {_size(MESSAGE_BYTES_MAX)}", "the next drain"),
+        ("`deadline_seconds` of a call", f"{DEADLINE_SECONDS_MAX:.0f} s, at least {DEADLINE_SECONDS_MIN:g} s", "422"),
+        ("`priority` of a call", f"{PRIORITY_MAX}, at least -{PRIORITY_MAX}", "422"),
+        ("`retries` of a call", str(RETRIES_MAX), "422"),
+        ("executors and tags that a call requires", f"{REQUIRED_MAX} each", "422"),
+        ("workers that a broadcast reaches", str(CHILDREN_MAX), "422"),
+        ("calls of a service that wait for a worker", "`HALL_QUEUE_LIMIT`, not exactly", "429 with `Retry-After`"),
+        ("content of an item of feedback", _size(CONTENT_BYTES_MAX), "422"),
+        ("items of feedback that are kept of a call", str(FEEDBACK_KEPT_MAX), "the oldest go"),
+        ("methods of a worker", str(METHODS_MAX), "422"),
+        ("executors, and tags, of a worker", str(ABILITIES_MAX), "422"),
+        (
+            "source name (`sn`) and type (`ft`) of feedback",
+            f"{SOURCE_CHARACTERS_MAX}, {TYPE_CHARACTERS_MAX} characters",
+            "422",
+        ),
+    ]
+
+
 def limits_page() -> str:
     """Every limit with its unit."""
     rows: list[tuple[str, str, str]] = [
@@ -95,22 +116,7 @@ def limits_page() -> str:
         ("version", str(VERSION_MAX), "422"),
         ("`wait` of a claim, a drain or a call", f"{WAIT_SECONDS_MAX:g} s", "clamped"),
         ("`max_tasks` of a claim", str(MAX_TASKS_LIMIT), "422"),
-        ("messages in one drain", f"{MESSAGES_MAX}, {_size(MESSAGE_BYTES_MAX)}", "the next drain"),
-        ("`deadline_seconds` of a call", f"{DEADLINE_SECONDS_MAX:.0f} s, at least {DEADLINE_SECONDS_MIN:g} s", "422"),
-        ("`priority` of a call", f"{PRIORITY_MAX}, at least -{PRIORITY_MAX}", "422"),
-        ("`retries` of a call", str(RETRIES_MAX), "422"),
-        ("executors and tags that a call requires", f"{REQUIRED_MAX} each", "422"),
-        ("workers that a broadcast reaches", str(CHILDREN_MAX), "422"),
-        ("calls of a service that wait for a worker", "`HALL_QUEUE_LIMIT`, not exactly", "429 with `Retry-After`"),
-        ("content of an item of feedback", _size(CONTENT_BYTES_MAX), "422"),
-        ("items of feedback that are kept of a call", str(FEEDBACK_KEPT_MAX), "the oldest go"),
-        ("methods of a worker", str(METHODS_MAX), "422"),
-        ("executors, and tags, of a worker", str(ABILITIES_MAX), "422"),
-        (
-            "source name (`sn`) and type (`ft`) of feedback",
-            f"{SOURCE_CHARACTERS_MAX}, {TYPE_CHARACTERS_MAX} characters",
-            "422",
-        ),
+        *_limits_of_calls(),
         ("`limit` of a list", str(PAGE_LIMIT_MAX), "422"),
         ("`limit` of the tasks of a plan", str(TASKS_LIMIT_MAX), "422"),
         ("request line", _size(FRONT.request_line_limit_bytes), "400 `malformed_request`"),

@@ -191,8 +191,11 @@ def test_the_server_ends_in_time(hall: HallProcess, client: HallClient) -> None:
     reader.came(120)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(client.call, "GET", f"/client/requests/{request_id}?wait=50")
-        until(lambda: hall.running, waiting_for="the hall")
-        time.sleep(0.3)  # the request has to have arrived, which nothing shows
+        with HallClient(hall.url) as other:
+            until(
+                lambda: "\nhall_following_clients 3.0\n" in other.call("GET", "/metrics").text,
+                waiting_for="the request to arrive",
+            )
         started = time.monotonic()
         assert hall.stop(within_seconds=10) == 0
         assert time.monotonic() - started < 10

@@ -19,7 +19,7 @@ from hiringhall.wire.clients.feedback import FeedbackApplication
 from hiringhall.wire.clients.routes import clients_router
 from tests.operations.parts import OPERATOR, Conversation, HeldUpStore
 from tests.waiting import until_async
-from tests.wire.services.bureau import SERVICE, Bureau
+from tests.wire.services.bureau import SERVICE, Bureau, ServiceWorker
 
 
 class Counter(Bureau):
@@ -111,6 +111,12 @@ class Client:
         if last is not None:
             headers.append((b"last-event-id", last.encode()))
         return Stream(self.made, f"/client/requests/{quote(request_id, safe='')}/feedback", headers, method)
+
+
+async def answered(worker: ServiceWorker, request_id: str, status: str = "success", **members: Any) -> None:
+    """The worker drains and answers the call."""
+    assert request_id in await worker.ids()
+    await worker.respond(request_id, status, **members).json()
 
 
 class Stream:

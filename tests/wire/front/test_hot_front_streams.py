@@ -47,18 +47,24 @@ async def _ask(client: Client) -> None:
 
 async def _full(flood: Flood) -> int:
     """Wait until the flood has come to a standstill; returns how far it got."""
-    before = -1
+    loop = asyncio.get_running_loop()
+    seen, since = -1, loop.time()
 
-    async def still() -> bool:
-        nonlocal before
-        seen, before = before, flood.sent
-        return flood.sent > 0 and seen == flood.sent
+    def stands_still() -> bool:
+        nonlocal seen, since
+        if flood.sent != seen:
+            seen, since = flood.sent, loop.time()
+        return flood.sent > 0 and loop.time() - since > 0.2
 
-    for _ in range(200):
-        if await still():
-            return flood.sent
-        await asyncio.sleep(0.05)
-    raise AssertionError("the flood goes on")
+    await eventually(stands_still, "the flood to come to a standstill")
+    return flood.sent
+
+
+async def _pass(seconds: float) -> None:
+    """Let time pass."""
+    loop = asyncio.get_running_loop()
+    over = loop.time() + seconds
+    await eventually(lambda: loop.time() >= over, f"{seconds:g} s to pass")
 
 
 async def test_a_reader_that_never_reads_is_cut_off() -> None:
@@ -86,7 +92,7 @@ async def test_a_slow_reader_is_not_cut_off() -> None:
         until = loop.time() + 3.0
         while loop.time() < until:
             await client.reader.readexactly(100_000)
-            await asyncio.sleep(0.2)
+            await _pass(0.2)
         assert flood.ended == 0
 
 
@@ -99,7 +105,7 @@ async def test_the_kernel_leaves_a_full_stream_alone() -> None:
         client = await stage.connect()
         await _ask(client)
         sent = await _full(flood)
-        await asyncio.sleep(3.0)
+        await _pass(3.0)
         while flood.sent == sent:
             async with asyncio.timeout(10):
                 await client.reader.readexactly(100_000)
