@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -235,7 +236,8 @@ def test_draining_server_answers_parked_drains(hall: HallProcess, client: HallCl
 def test_two_servers(postgres_database: Database, start_hall: StartHall) -> None:
     """A drain that is parked at one server hears at once of a call that another was given, also the first of its
     method."""
-    one, other = start_hall(postgres_database), start_hall(postgres_database, name="other")
+    one = start_hall(postgres_database)
+    other = start_hall(replace(postgres_database, directory=postgres_database.directory / "other"), name="other")
     with HallClient(one.url) as here, HallClient(other.url) as there, ThreadPoolExecutor(1) as pool:
         make_service(here, SERVICE)
         worker = ServiceWorker(here, SERVICE, "echo")

@@ -9,6 +9,7 @@ from schemathesis import Case, GenerationMode
 from schemathesis.core.parameters import ParameterLocation
 
 from tests.hall_client import HallClient, Worker, fine, part
+from tests.wire.described_service_stage import ServiceStage
 
 PLAN = "plan of the description"
 SECRET = "secret of the description"
@@ -27,6 +28,7 @@ class Stage:
 
     def __init__(self, url: str) -> None:
         self.client = HallClient(url)
+        self.services = ServiceStage(self.client)
         self._worker: Worker | None = None
         self._ended: str | None = None
 
@@ -37,6 +39,9 @@ class Stage:
     def set_for(self, case: Case[Any]) -> None:
         """Have all stand as at the start, and the case speak of it wherever it is valid and any identifier would do."""
         _shorten(case)
+        if case.operation.path.startswith("/worker/") and not case.operation.path.endswith("/auth_token"):
+            self.services.set_for(case)
+            return
         if zlib.crc32(repr((case.path_parameters, case.query, case.body)).encode()) % LEFT_ALONE_ONE_IN == 0:
             return
         worker, tasks = self._standing()

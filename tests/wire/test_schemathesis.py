@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pytest
-import requests
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis import Case, Response
@@ -19,6 +18,7 @@ from hiringhall.wire.openapi import document
 from tests.hall_client import fine
 from tests.hall_process import ADMIN_TOKEN, BOOTSTRAP_TOKEN, WORKER_TOKEN, Database, HallProcess
 from tests.postgres_server import DatabaseAdministrator
+from tests.wire.described_service_stage import TOKEN_TO_COME, TokenSession
 from tests.wire.described_stage import Stage
 
 METRICS_TOKEN: Final = "metrics-token-of-the-tests"
@@ -30,6 +30,7 @@ OF_SCHEME: Final = {
     "worker": WORKER_TOKEN,
     "bootstrap": BOOTSTRAP_TOKEN,
     "client": ADMIN_TOKEN,
+    "service_worker": TOKEN_TO_COME,
 }
 BETWEEN_VALUES: Final = (
     "differs from",
@@ -73,6 +74,11 @@ EXPLAINED: Final[tuple[tuple[str, type[Failure], Callable[[Case[Any], Response],
         "a new client needs patterns of what it may call, and a schema cannot say whether it is new",
         RejectedPositiveData,
         lambda _, response: _says(response, "allow: is missing"),
+    ),
+    (
+        "only an item about a background process may be about no call, and a schema cannot say that",
+        RejectedPositiveData,
+        lambda _, response: _says(response, "rid: is missing", "rid: must not be empty"),
     ),
     (
         "`after` has to be the id of a task that the plan has",
@@ -141,15 +147,17 @@ def postgres_stage(tmp_path_factory: pytest.TempPathFactory, postgres_server: Da
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[requests.Session]:
+def session() -> Iterator[TokenSession]:
     """Connections that are used again."""
-    with requests.Session() as found:
+    with TokenSession() as found:
         found.trust_env = False
         yield found
 
 
-def _hold_to_the_description(case: Case[Any], stage: Stage, session: requests.Session) -> None:
+def _hold_to_the_description(case: Case[Any], stage: Stage, session: TokenSession) -> None:
     stage.set_for(case)
+    if case.operation.path.startswith("/worker/"):
+        session.token = stage.services.token
     response = case.call(base_url=stage.client.url, session=session)
     SEEN[case.operation.label, response.status_code] += 1
     try:
@@ -171,9 +179,7 @@ def test_the_description_is_the_one_that_is_served(sqlite_stage: Stage) -> None:
 
 @SYSTEMATIC.parametrize()
 @PATIENT
-def test_every_answer_on_sqlite_is_as_described(
-    case: Case[Any], sqlite_stage: Stage, session: requests.Session
-) -> None:
+def test_every_answer_on_sqlite_is_as_described(case: Case[Any], sqlite_stage: Stage, session: TokenSession) -> None:
     """Status, schema, headers and content type of every answer are described; bad requests are refused, good ones not;
     nothing is a 5xx; what needs a token is closed without."""
     _hold_to_the_description(case, sqlite_stage, session)
@@ -182,7 +188,7 @@ def test_every_answer_on_sqlite_is_as_described(
 @RANDOM.parametrize()
 @PATIENT
 def test_every_answer_on_postgres_is_as_described(
-    case: Case[Any], postgres_stage: Stage, session: requests.Session
+    case: Case[Any], postgres_stage: Stage, session: TokenSession
 ) -> None:
     """The same on PostgreSQL, where texts meet other limits."""
     _hold_to_the_description(case, postgres_stage, session)
