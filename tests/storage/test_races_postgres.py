@@ -67,15 +67,19 @@ class Replicas:
             await self.observer.execute(f"SELECT FROM {table} WHERE {condition} FOR UPDATE")
             yield
 
+    async def blocked(self) -> int:
+        """How many statements of the replicas wait for locks now."""
+        await self.observer.execute("SELECT pg_stat_clear_snapshot()")
+        found: int = await self.observer.fetchval(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        return found
+
     async def waiting(self, count: int) -> None:
         """Return when so many statements of the replicas wait for locks."""
 
         async def enough() -> bool:
-            await self.observer.execute("SELECT pg_stat_clear_snapshot()")
-            found = await self.observer.fetchval(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            )
-            return bool(found >= count)
+            return await self.blocked() >= count
 
         await until_async(enough, waiting_for=f"{count} to wait for a lock")
 
