@@ -76,6 +76,7 @@ class Rule(Struct, forbid_unknown_fields=True, kw_only=True):
     headers: dict[str, str] = {}
     fault: Literal["reset", "close", "silence", "half"] | UnsetType = UNSET
     pieces: Pieces | UnsetType = UNSET
+    framing: Literal["chunked", "until_close"] | UnsetType = UNSET
     twice: Literal["first", "second"] | UnsetType = UNSET
 
     @property
@@ -83,6 +84,13 @@ class Rule(Struct, forbid_unknown_fields=True, kw_only=True):
         """Whether the hall does what the request asks."""
         replaced = self.reply is not UNSET or self.fault in ("reset", "close", "silence")
         return self.carried_out or not replaced
+
+
+class Many(Struct, forbid_unknown_fields=True, kw_only=True):
+    """So many calls or tasks alike, with ids that end in their number."""
+
+    count: Annotated[int, Meta(ge=1, le=1000)]
+    like: dict[str, Any] = {}
 
 
 class Exit(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -117,6 +125,7 @@ class Step(Struct, forbid_unknown_fields=True, kw_only=True):
     never: Never | UnsetType = UNSET
     call: dict[str, Any] | UnsetType = UNSET
     task: dict[str, Any] | UnsetType = UNSET
+    many: Many | UnsetType = UNSET
     handed: str | UnsetType = UNSET
     parked: Milliseconds | UnsetType = UNSET
     pause_ms: Milliseconds | UnsetType = UNSET

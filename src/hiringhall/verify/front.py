@@ -221,12 +221,18 @@ class Front:
             self.malformed(f"this program has a bug: {error!r}")
 
 
-def render(reply: Reply) -> bytes:
-    """An answer as bytes."""
+def render(reply: Reply, framing: str = "") -> bytes:
+    """An answer as bytes; its end is told by its length, by `chunked`, or (`until_close`) by that of the connection."""
     names = {name.lower() for name, _ in reply.headers}
     lines = [f"HTTP/1.1 {reply.status} -", *(f"{name}: {value}" for name, value in reply.headers)]
-    if reply.status != 204 and "content-length" not in names:
-        lines.append(f"Content-Length: {len(reply.body)}")
-    if reply.body and "content-type" not in names:
+    body = reply.body
+    if framing == "chunked":
+        lines.append("Transfer-Encoding: chunked")
+        body = b"".join(b"%x;part=%d\r\n%c\r\n" % (1, at, body[at]) for at in range(len(body))) + b"0\r\n\r\n"
+    elif framing == "until_close":
+        lines.append("Connection: close")
+    elif reply.status != 204 and "content-length" not in names:
+        lines.append(f"Content-Length: {len(body)}")
+    if body and "content-type" not in names:
         lines.append("Content-Type: application/json")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + reply.body
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body

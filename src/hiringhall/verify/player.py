@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from hiringhall.verify.cases import Case, Counted, Exit, Expected, Never, Restart, Step
+from hiringhall.verify.cases import Case, Counted, Exit, Expected, Many, Never, Restart, Step
 from hiringhall.verify.heard import Heard, misfit
 from hiringhall.verify.matching import Saved
 from hiringhall.verify.numerals import shown
@@ -172,6 +172,12 @@ class Player:
     async def _on_task(self, task: dict[str, Any]) -> None:
         self._acted()
         self.hall.add(task)
+
+    async def _on_many(self, many: Many) -> None:
+        self._acted()
+        name, first = ("request_id", "r-") if self._case.protocol == "services" else ("id", "T-")
+        for number in range(1, many.count + 1):
+            self.hall.add({**many.like, name: f"{first}{number}"})
 
     async def _on_handed(self, work_id: str) -> None:
         if not await self._until(lambda: work_id in self.hall.handed, WAIT_SECONDS):

@@ -183,7 +183,8 @@ class ScriptedHall(ABC):
             heard.status = "gone"
             self.timeline.note(f"  the worker gave up {heard.method} {heard.target}")
             return False
-        data = render(reply)
+        framing = "" if rule is None or rule.framing is UNSET else rule.framing
+        data = render(reply, framing)
         half = rule is not None and rule.fault == "half"
         if half:
             data = data[: len(data) - max(1, len(reply.body) // 2)]
@@ -192,7 +193,7 @@ class ScriptedHall(ABC):
         cut = " (cut in its middle)" if half else ""
         self.timeline.note(f"← {reply.status} {body}{cut}, to {heard.method} {heard.target.partition('?')[0]}")
         await self._write(data, line, rule)
-        return not half and "close" not in dict(reply.headers).get("Connection", "")
+        return not half and framing != "until_close" and "close" not in dict(reply.headers).get("Connection", "")
 
     async def _write(self, data: bytes, line: Line, rule: Rule | None) -> None:
         if rule is None or rule.pieces is UNSET:
