@@ -9,7 +9,6 @@ from typing import Any
 from hiringhall.domain.call import Answer, Capabilities, Dispatch
 from hiringhall.domain.names import service_worker
 from hiringhall.domain.refusals import Refused
-from hiringhall.ports.asks import Register
 from hiringhall.ports.calls import (
     Drain,
     Drained,
@@ -151,7 +150,6 @@ async def test_two_locks_at_once(replicas: Replicas) -> None:
 async def test_an_answer_and_a_deadline_at_once(replicas: Replicas) -> None:
     """A call that is answered while its deadline passes has one outcome."""
     await service(replicas.one)
-    await outcome(replicas.one, Register("plan:other"))
     await outcome(replicas.one, registration("ann"))
     await outcome(replicas.one, call("r-1"))
     assert await drained(replicas.one, "ann") == ["r-1"]
