@@ -1,4 +1,4 @@
-"""A hall on this machine, three workers, and a plan that they work off while you watch.
+"""A hall on this machine: three workers work a plan off while you watch, then a service answers a call with progress.
 
     python examples/demo.py          # goes on until Ctrl-C, so that you can look around
     python examples/demo.py --once   # ends by itself; exit status 0 if all of it happened
@@ -36,6 +36,12 @@ PLAN_FILE = EXAMPLES / "plan.json"
 PLAN = "demo"
 EXPLAINED = "demo/package"
 WORKERS = 3
+SERVICE = "reports"
+CALLED = "reports/sales"
+ORDERS = [
+    {"customer": ("Ada", "Edsger", "Grace")[number % 3], "article": "tea", "amount": 1 + number % 40}
+    for number in range(6_000)
+]
 PORT = 8400
 READY = re.compile(r"^hall: ready on (http://\S+)$", re.MULTILINE)
 START_SECONDS = 30.0
@@ -133,16 +139,29 @@ class Demonstration:
             )  # fmt: skip
             self.workers.append(worker)
 
-    def command(self, *words: str) -> str:
-        """Run a command of the program `hall` and return what it prints."""
+    def start_service(self) -> None:
+        """Make a service, and start a worker of it with the secret that is told once."""
+        told = self.command("service", "add", SERVICE)
+        found = re.search(r"^secret: (\S+)$", told, re.MULTILINE)
+        if found is None:
+            raise Trouble(f"hall service add {SERVICE} told no secret:\n{told}")
+        command = [sys.executable, str(EXAMPLES / "report_worker.py")]
+        secret = found.group(1)
+        self.workers.append(
+            Child("report-worker", command, self.folder, HALL_SERVER=self.url, HALL_SERVICE_SECRET=secret)
+        )
+
+    def command(self, *words: str, shows: bool = False) -> str:
+        """Run a command of the program `hall` and return what it prints; `shows`: its progress is seen meanwhile."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("HALL_")}
         ran = subprocess.run(
             [sys.executable, "-m", "hiringhall.cli.main", *words, "--data", str(self.data)],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment,
-            start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=None if shows else subprocess.PIPE,
+            text=True, check=False, env=environment, start_new_session=True,
         )  # fmt: skip
         if ran.returncode:
-            raise Trouble(f"hall {shlex.join(words)} ended with status {ran.returncode}:\n{ran.stderr.strip()}")
+            said = (ran.stderr or "").strip()
+            raise Trouble(f"hall {shlex.join(words)} ended with status {ran.returncode}:\n{said}")
         return ran.stdout.rstrip()
 
     def follow(self) -> Iterator[dict[str, Any]]:
@@ -202,6 +221,15 @@ def show(demonstration: Demonstration) -> None:
     console.print(f"finished: {counts['done']} tasks by {WORKERS} workers in {seconds:.1f} s", highlight=False)
 
 
+def call(demonstration: Demonstration) -> str:
+    """Call the service, with its progress on the screen; returns what its answer comes to."""
+    file = demonstration.folder / "orders.json"
+    file.write_text(json.dumps({"title": "Tea in May", "orders": ORDERS}))
+    report = json.loads(demonstration.command("call", CALLED, f"@{file}", "--timeout", "60", shows=True))
+    customers = ", ".join(f"{name} {amount:,}" for name, amount in report["customers"].items())
+    return f"{report['orders']:,} orders, {report['total']:,} in all: {customers}"
+
+
 def picture(plan: dict[str, Any]) -> Group:
     """The plan as it is now."""
     counts = plan["counts"]
@@ -233,6 +261,7 @@ def tell_where_to_look(demonstration: Demonstration) -> None:
         f"  {demonstration.url}/ in a browser: the status page",
         f"  {program} plan show {PLAN} --data {folder}",
         f"  {program} explain {EXPLAINED} --data {folder}",
+        f"  {program} call {CALLED} @{shlex.quote(str(demonstration.folder / 'orders.json'))} --data {folder}",
     ]
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -256,6 +285,10 @@ def run(demonstration: Demonstration, *, once: bool) -> None:
     if "DONE" not in story.partition("\n")[0]:
         raise Trouble(f"hall explain {EXPLAINED} does not say that it is done:\n{story}")
     say(story)
+    say("")
+    demonstration.start_service()
+    say(f"a worker of the service {SERVICE} started; hall call {CALLED}:")
+    say(f"answered: {call(demonstration)}")
     httpx.get(demonstration.url + "/", trust_env=False).raise_for_status()
     tell_where_to_look(demonstration)
     if once:
@@ -268,8 +301,8 @@ def run(demonstration: Demonstration, *, once: bool) -> None:
 
 def main() -> int:
     """Run the demonstration and clear up after it."""
-    arguments = argparse.ArgumentParser(description="Show a hall, its workers and a plan.")
-    arguments.add_argument("--once", action="store_true", help="end when the plan is finished")
+    arguments = argparse.ArgumentParser(description="Show a hall, its workers, a plan and a call.")
+    arguments.add_argument("--once", action="store_true", help="end when the plan is finished and the call answered")
     once: bool = arguments.parse_args().once
     for number in (signal.SIGTERM, signal.SIGHUP):  # being told to end, or losing the terminal, is what Ctrl-C is
         if signal.getsignal(number) is not signal.SIG_IGN:

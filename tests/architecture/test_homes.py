@@ -18,7 +18,9 @@ HOMES_OF_DATABASES = ("storage/", "wakeups/", "bootstrap.py", "config.py", "cli/
 HOMES: dict[str, tuple[str, ...]] = {
     "sleep": (
         "sdks/python/tests/",  # handlers that keep a worker busy
+        "tests/faults/call_load.py",  # clients, and
         "tests/faults/load.py",  # workers that wait before they try again
+        "tests/echo_worker.py",  # a handler that takes a moment
         "tests/faults/proxy.py",  # answers that come late
         "src/hiringhall/sweepers/",
         "src/hiringhall/storage/postgres/",

@@ -76,13 +76,15 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
 
 
 def test_once_it_shows_everything_and_ends(demo: Demo) -> None:
-    """With --once the plan finishes before one's eyes, a task is explained, and it ends with 0, leaving nothing."""
+    """With --once the plan finishes and a call is answered before one's eyes, and it ends with 0, leaving nothing."""
     process = demo.start("--once", HALL_DATABASE="postgresql://nowhere.invalid/x", HALL_SERVER="http://nowhere.invalid")
     assert finished(process).status == 0, demo.said
     assert re.findall(r"^ +(\d+)/12 done", demo.said, re.MULTILINE) == [str(number) for number in range(1, 13)]
     assert "finished: 12 tasks by 3 workers" in demo.said
     assert "demo/package: DONE" in demo.said
     assert "for the first time" in demo.said
+    assert "reports/sales: 45% 3000 of 6000 orders" in demo.said
+    assert "answered: 6,000 orders, 123,000 in all: Ada 41,000, Edsger 41,000, Grace 41,000" in demo.said
     assert "in a browser: the status page" in demo.said
     demo.left_nothing()
 
@@ -113,7 +115,7 @@ def test_it_goes_on_until_it_is_interrupted(demo: Demo) -> None:
     told = Shell().fine("explain", "demo/package", "--data", f"{found.group(1)}/data")
     assert told.startswith("demo/package: DONE")
     assert "Hiring Hall" in httpx.get(address.group(1), trust_env=False).text
-    assert len(demo.processes()) == 5 or not Path("/proc").is_dir()
+    assert len(demo.processes()) == 6 or not Path("/proc").is_dir()
     process.send_signal(signal.SIGINT)
     assert finished(process).status == 0, demo.said
     demo.left_nothing()
