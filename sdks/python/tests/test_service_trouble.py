@@ -145,7 +145,7 @@ def test_a_lock_whose_answer_is_lost_is_asked_again(
 def test_messages_that_come_twice_run_once(services: ScriptedServices, serve: Start) -> None:
     """A surplus answer on the connection is not taken for the next drain's."""
     text = f"HTTP/1.1 200 OK\r\nContent-Length: {len(GOOD)}\r\n\r\n".encode() + GOOD
-    services.script["drain"].append(sending(text, text))
+    services.script["drain"].append(sending(text + text))
     serve({"add": add})
     services.response("r-1")
     services.wait_parked()

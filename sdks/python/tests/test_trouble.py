@@ -130,7 +130,7 @@ def test_an_answer_in_single_bytes_is_read(hall: ScriptedHall, start: Start) -> 
 def test_an_answer_that_comes_twice_is_read_once(hall: ScriptedHall, start: Start) -> None:
     """A surplus answer on a connection is not taken for the answer to the next request."""
     hall.hand_out("T-001")
-    hall.script["complete"].append(sending(render(409, {"detail": "first"}), render(401, {"detail": "surplus"})))
+    hall.script["complete"].append(sending(render(409, {"detail": "first"}) + render(401, {"detail": "surplus"})))
     running = start(nothing)
     hall.wait_heard("complete")
     hall.hand_out("T-002")
