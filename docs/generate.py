@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run as a script,
 
 from docs.case_schemas import case_schema, server_case_schema
 from docs.reference_pages import commands_page, errors_page, settings_page
+from docs.sdk_pages import sdks_page
 from docs.wire_pages import limits_page, routes_page
 
 from hiringhall.domain.lifecycle import MOVES, SATISFIED, Move, State, diagram
@@ -101,6 +102,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "cli.md": commands_page,
     "limits.md": limits_page,
     "protocol/routes.md": routes_page,
+    "sdks.md": sdks_page,
     "../conformance/case.schema.json": case_schema,
     "../conformance/server_case.schema.json": server_case_schema,
 }

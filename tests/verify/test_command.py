@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from conformance.record import passed
 
 from hiringhall.verify.loading import load_cases, load_server_cases
 from tests.hall_process import ADMIN_TOKEN, BOOTSTRAP_TOKEN, Database, HallProcess
@@ -45,6 +46,10 @@ def test_the_python_workers_pass_every_case(protocol: str, tmp_path: Path) -> No
     assert suite.attrib["failures"] == "0"
     assert {element.attrib["name"] for element in suite.iter("testcase")} == {case.name for case in cases}
     assert f"{len(cases)} passed" in ended.stdout
+    recorded = (WORKERS.parent / "results/python.txt").read_text().split()
+    assert passed([junit]) == [title for title in recorded if title.startswith(protocol)], (
+        "record it: python conformance/record.py python REPORT..."
+    )
 
 
 def test_a_failure_is_told_in_full(tmp_path: Path) -> None:
