@@ -84,7 +84,7 @@ async def test_two_replicas_make_one_lane(replicas: Replicas) -> None:
     async with replicas.locked("service", "id = 'math'"):
         asked = begun(outcome(replicas.one, call("r-1"))), begun(outcome(replicas.other, call("r-2")))
         await replicas.waiting(2)
-    assert await asyncio.gather(*asked) == [Submitted("r-1"), Submitted("r-2")]
+    assert list(await asyncio.gather(*asked)) == [Submitted("r-1"), Submitted("r-2")]
     assert sorted(await drained(replicas.other, "ann")) == ["r-1", "r-2"]
 
 
@@ -141,7 +141,7 @@ async def test_two_locks_at_once(replicas: Replicas) -> None:
         locks = [Lock(worker, f"session of {worker[-3:]}", "math", "r-1") for worker in (ANN, BEN)]
         asked = begun(outcome(replicas.one, locks[0])), begun(outcome(replicas.other, locks[1]))
         await replicas.waiting(2)
-    found: list[Any] = await asyncio.gather(*asked)
+    found: list[Any] = list(await asyncio.gather(*asked))
     won = [each for each in found if isinstance(each, Locked)]
     lost = [each for each in found if isinstance(each, Refused)]
     assert (len(won), [each.code for each in lost]) == (1, ["already_locked"])

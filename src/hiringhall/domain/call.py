@@ -110,6 +110,7 @@ def requires_from(text: str) -> Requires:
     return msgspec.json.decode(text, type=Requires) if text else NOTHING_REQUIRED
 
 
+@lru_cache(maxsize=4_096)
 def call_lane(service: str, method: str, dispatch: Dispatch, requires: Requires) -> str:
     """The key of the lane from which such calls are taken."""
     parts = [service, method, dispatch.value, requires_text(requires)]
@@ -137,6 +138,7 @@ def share(lanes: Iterable[tuple[int, int]], *, limit: int) -> int:
     return min(limit, max(1, ceil(part)))
 
 
+@lru_cache(maxsize=1_024)
 def policy_for(retries: int, run_limit_ms: int | None) -> Policy:
     """What happens to a call whose worker reports an error, or is lost."""
     return Policy(max_attempts=retries + 1, run_limit_ms=run_limit_ms)

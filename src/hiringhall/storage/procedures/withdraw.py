@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from hiringhall.domain import work
 from hiringhall.domain.lifecycle import State
@@ -17,7 +17,7 @@ from hiringhall.storage.procedures.give_back import tell_to_stop
 from hiringhall.storage.procedures.units import Changes, lock_units
 from hiringhall.storage.procedures.writing import write
 
-LOOK_BACK_MS = 10_000
+LOOK_BACK_MS: Final = 30_000
 """A call may be stored so long after the time from which its deadline counts."""
 
 
