@@ -191,6 +191,23 @@ def test_a_silent_worker(client: HallClient) -> None:
     assert causes[1] in ("lease_expired", "worker_offline")
 
 
+def test_lost_drain_answer_behind_a_proxy(client: HallClient) -> None:
+    """A call that a worker was handed and never heard of, because a proxy swallowed the answer, comes back once the
+    worker says that it does not hold it; what it names stays."""
+    worker = ServiceWorker(client, SERVICE, "echo")
+    kept, swallowed = submit(client, params=1), submit(client, params=2)
+    assert [message["request_id"] for message in worker.drain(Hall_Holding="")] == [kept, swallowed]
+
+    def again() -> list[str]:
+        return [message["request_id"] for message in worker.drain(Hall_Holding=kept)]
+
+    assert until(again, waiting_for="the call whose answer was swallowed") == [swallowed]
+    assert worker.respond(kept, result=1).is_success
+    assert worker.respond(swallowed, result=2).is_success
+    causes = [line["cause"] for line in history(client, swallowed) if line["move"] == "hold"]
+    assert causes == ["first", "answer_lost"]
+
+
 def test_shutdown_hands_work_back(client: HallClient) -> None:
     """Of five drained calls one was begun: the four others reach a peer at once, and the running one may still
     answer."""
