@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hiringhall.domain.call import Answer, Dispatch
+from hiringhall.domain.call import Answer, Dispatch, worker_lane
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import State
-from hiringhall.ports.asks import Beat, Return, SweepSilent, Swept
+from hiringhall.ports.asks import Beat, RemoveWorker, Return, SweepSilent, Swept
 from hiringhall.ports.calls import FeedbackRow, FindRequests, ForgetCalls, Submitted, SweepDeadlines, Withdraw
 from tests.storage.call_desk import ANN, BEN, CAT, DAY_MS, FOREIGN, CallDesk, feedback
 from tests.storage.desk import refused
@@ -196,6 +196,27 @@ async def test_dropped_feedback(calls: CallDesk) -> None:
     assert await calls.tell(FOREIGN, feedback("r-2")) == 0
 
 
+async def test_feedback_before_the_answer(calls: CallDesk) -> None:
+    """Feedback that comes together with the answer is not lost, whichever was posted first."""
+    await calls.hire(ANN)
+    await calls.calls("r-1")
+    await calls.take_call(ANN)
+    answered, heard = await calls.ask_all(response(ANN, "r-1"), AddFeedback(ANN, ANN, "math", (feedback("r-1"),)))
+    assert (answered.state, heard) == (State.DONE, 1)
+    assert [row.number for row in await calls.told("r-1")] == [1]
+
+
+async def test_the_oldest_feedback_goes(calls: CallDesk) -> None:
+    """10 000 stored feedback items per request: the oldest go."""
+    await calls.hire(ANN)
+    await calls.calls("r-1")
+    await calls.take_call(ANN)
+    assert await calls.tell(ANN, *(feedback("r-1", number) for number in range(FEEDBACK_KEPT_MAX))) == FEEDBACK_KEPT_MAX
+    assert await calls.tell(ANN, feedback("r-1", -1), feedback("r-1", -2)) == 2
+    assert [row.number for row in await calls.told("r-1", 0, limit=2)] == [3, 4]
+    assert [row.number for row in await calls.told("r-1", FEEDBACK_KEPT_MAX)] == [10_001, 10_002]
+
+
 async def test_feedback_of_a_former_holder(calls: CallDesk) -> None:
     """Whoever was handed the request once is heard, as long as it is not finished."""
     await calls.hire(ANN, BEN)
@@ -287,3 +308,16 @@ async def test_a_lane_is_made_anew(calls: CallDesk) -> None:
     await calls.ask(ForgetCalls())
     await calls.calls("r-2")
     assert await calls.drained(ANN) == ["r-2"]
+
+
+async def test_the_own_lane_of_a_worker_goes_with_it(calls: CallDesk) -> None:
+    """The own lane of a worker that was removed is forgotten after a day; of one that is there it stays."""
+    await calls.hire(ANN, BEN)
+    assert await calls.ask(RemoveWorker(ANN)) is True
+    calls.now += DAY_MS + 1_000
+    await calls.ask(ForgetCalls())
+    assert set((await calls.look())["lanes"]) == {worker_lane(BEN)}
+    await calls.login(ANN, "second")
+    await calls.register(ANN, sid="second")
+    await calls.submit("r-1", dispatch=Dispatch.BROADCAST)
+    assert len(await calls.drained(ANN, sid="second")) == 1

@@ -69,7 +69,7 @@ def forget_calls(hall: Hall, ask: ForgetCalls) -> Swept:
             del book.submissions[key]
     used = {call.unit.lane_key for call in book.calls.values()}
     for lane in list(book.lanes.values()):
-        if lane.owner is None and lane.key not in used and lane.made_at < now - LANES_KEPT_MS:
+        if lane.owner not in book.workers and lane.key not in used and lane.made_at < now - LANES_KEPT_MS:
             del book.lanes[lane.key]
     return Swept(len(old))
 

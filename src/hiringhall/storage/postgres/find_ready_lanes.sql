@@ -8,7 +8,7 @@ WHERE l.key {any:keys text} AND l.paused = 0
     ) IS NOT NULL
 UNION
 SELECT l.key FROM lane AS l
-WHERE l.method IS NOT NULL AND l.made_at > coalesce(CAST(:now AS bigint), clock_ms()) - :within AND l.paused = 0
+WHERE l.service IS NOT NULL AND l.method IS NOT NULL AND l.made_at > coalesce(CAST(:now AS bigint), clock_ms()) - :within AND l.paused = 0
     AND (
         SELECT w.id FROM work AS w WHERE w.lane = l.id AND w.state = {ready} ORDER BY w.priority, w.seq, w.id LIMIT 1
     ) IS NOT NULL

@@ -1,2 +1,5 @@
--- Those of some lanes in which there is still no call.
-SELECT l.id FROM lane AS l WHERE l.id {any:lanes bigint} AND NOT EXISTS (SELECT 1 FROM request AS r WHERE r.lane = l.id)
+-- Those of some lanes in which there is still no call, but for the own lanes of workers that there are.
+SELECT l.id FROM lane AS l
+WHERE l.id {any:lanes bigint}
+    AND (SELECT r.work FROM request AS r WHERE r.lane = l.id LIMIT 1) IS NULL
+    AND (l.method IS NOT NULL OR (SELECT sw.worker FROM service_worker AS sw WHERE sw.worker = substr(l.key, 8)) IS NULL)

@@ -9,7 +9,7 @@ ALTER TABLE lane ADD COLUMN dispatch text COLLATE "C";
 ALTER TABLE lane ADD COLUMN requires text COLLATE "C";
 ALTER TABLE lane ADD COLUMN made_at bigint;
 CREATE INDEX lane_by_service ON lane (service) WHERE service IS NOT NULL;
-CREATE INDEX lane_made ON lane (made_at) WHERE method IS NOT NULL;
+CREATE INDEX lane_made ON lane (made_at) WHERE service IS NOT NULL;
 
 -- What hardly changes of a call while it is worked on.
 CREATE TABLE request (
