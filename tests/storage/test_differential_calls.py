@@ -67,9 +67,17 @@ class CallComparison(Comparison):
             "methods": await read(calls.ListMethods()),
             "page": await read(calls.ListMethods(after=("math", "mul"), limit=1)),
             "lazy": sorted(await read(calls.LazyWorkers(lanes)), key=lambda view: view.worker),
+            "lazy lanes": await read(calls.LazyLanes()),
+            "counts": _present(await read(calls.CountCalls())),
             "ready lanes": sorted(await read(ReadyLanes(lanes))),
             "service workers": sorted(await read(FindWorkers(SERVICE_WORKERS)), key=lambda view: view.key),
         }
+
+
+def _present(counts: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """Counts that are not nought, of services that have any."""
+    found = {service: {state: n for state, n in each.items() if n} for service, each in counts.items()}
+    return {service: each for service, each in found.items() if each}
 
 
 class CallsVerbByVerb(CallComparison, VerbByVerb):
@@ -83,7 +91,7 @@ async def test_calls_agree_with_the_oracle(kind: str, seed: int, request: pytest
         await CallComparison(seed, subject).run()
 
 
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [6, 7])
 async def test_calls_agree_verb_by_verb(seed: int, request: pytest.FixtureRequest) -> None:
     """The single statements of the hot verbs do with calls exactly what the domain decides."""
     async with open_subject("postgres", TERMS, request) as subject:

@@ -229,6 +229,17 @@ async def test_withdrawn(calls: CallDesk) -> None:
     assert await calls.stands("r-1") == "cancelled: cancelled"
 
 
+async def test_a_withdrawn_part(calls: CallDesk) -> None:
+    """A part that is withdrawn by itself is gathered as `cancelled`."""
+    await calls.hire(ANN, BEN)
+    await broadcast(calls)
+    children = {worker: await child_of(calls, worker) for worker in (ANN, BEN)}
+    await calls.answer(ANN, children[ANN])
+    assert await calls.ask(Withdraw(children[BEN], "web")) is State.HELD
+    await calls.ask(RemoveWorker(BEN))
+    assert await answers(calls, "r-1") == {"ann": ("success", 3, None), "ben": ("cancelled", None, None)}
+
+
 async def test_expired(calls: CallDesk) -> None:
     """A broadcast whose deadline passes is expired, whatever was answered by then, and so are its open children."""
     await calls.hire(ANN, BEN, CAT)

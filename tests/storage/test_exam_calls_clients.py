@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from hiringhall.domain.call import Answer, Dispatch, worker_lane
+from hiringhall.domain.call import FEEDBACK_KEPT_MAX, Answer, Dispatch, worker_lane
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import Beat, RemoveWorker, Return, SweepSilent, Swept
-from hiringhall.ports.calls import FeedbackRow, FindRequests, ForgetCalls, Submitted, SweepDeadlines, Withdraw
-from tests.storage.call_desk import ANN, BEN, CAT, DAY_MS, FOREIGN, CallDesk, feedback
+from hiringhall.ports.calls import (
+    AddFeedback,
+    FeedbackRow,
+    FindRequests,
+    ForgetCalls,
+    Submitted,
+    SweepDeadlines,
+    Withdraw,
+)
+from tests.storage.call_desk import ANN, BEN, CAT, DAY_MS, FOREIGN, CallDesk, feedback, response
 from tests.storage.desk import refused
 
 # --- withdrawing -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hiringhall.domain.call import Capabilities, Dispatch
+from hiringhall.domain.call import Capabilities, Dispatch, Requires, worker_lane
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import DirectWorker, Forget, Reconcile, RemoveWorker, Return, SweepRunLimit, SweepSilent
@@ -10,13 +10,15 @@ from hiringhall.ports.calls import (
     Drain,
     Drained,
     Goodbye,
+    LazyLanes,
     LazyWorkers,
     LazyWorkerView,
     ListMethods,
     MethodView,
     Registered,
 )
-from hiringhall.ports.questions import FindWorkers
+from hiringhall.ports.identity import PauseService
+from hiringhall.ports.questions import FindWorkers, ReadyLanes
 from tests.storage.call_desk import ANN, BEN, CAT, DAY_MS, MATH, CallDesk, registration
 from tests.storage.desk import refused
 
@@ -282,6 +284,48 @@ async def test_lazy_workers(calls: CallDesk) -> None:
     assert await calls.read(LazyWorkers((mul,))) == [cat]
     await calls.ask(DirectWorker(ANN, quiet=True))
     assert await calls.read(LazyWorkers((add,))) == []
+
+
+async def test_what_is_known_of_a_worker(calls: CallDesk) -> None:
+    """What a worker registered, and the lanes that it fits, its own among them, are told with the worker."""
+    await calls.hire(ANN, version="1.2", trace=True, ip="192.0.2.1", port=2_000, platform="linux")
+    await calls.calls("r-1")
+    await calls.calls("r-2", requires=Requires(platform="windows"))
+    view = (await calls.worker(ANN)).service
+    assert view is not None
+    assert (view.service, view.worker_id, view.run_mode, view.incarnation) == (MATH, "ann", "eager", 1)
+    assert view.capabilities == Capabilities(("add",), "linux")
+    assert (view.version, view.trace, view.ip, view.port, view.leaving) == ("1.2", True, "192.0.2.1", 2_000, False)
+    assert set(view.lanes) == {calls.lane(), worker_lane(ANN)}
+    await calls.ask(Goodbye(ANN, ANN))
+    view = (await calls.worker(ANN)).service
+    assert view is not None
+    assert view.leaving
+
+
+async def test_ready_lanes(calls: CallDesk) -> None:
+    """Which lanes have something to be taken is told by their keys; those of a paused service have not."""
+    await calls.hire(ANN)
+    await calls.calls("r-1")
+    await calls.submit("r-2", dispatch=Dispatch.BROADCAST)
+    meant = (calls.lane(), calls.lane("mul"), worker_lane(ANN), worker_lane(BEN), "plan:p")
+    assert sorted(await calls.read(ReadyLanes(meant))) == sorted((calls.lane(), worker_lane(ANN)))
+    await calls.ask(PauseService(MATH, True))
+    assert await calls.read(ReadyLanes(meant)) == []
+    await calls.ask(PauseService(MATH, False))
+    assert await calls.drained(ANN) == ["r-1", "r-2.1"]
+    assert await calls.read(ReadyLanes(meant)) == []
+
+
+async def test_lazy_lanes(calls: CallDesk) -> None:
+    """The lanes that lazy workers fit who have not said goodbye."""
+    await calls.hire(ANN, run_mode="lazy")
+    await calls.hire(BEN, methods=("mul",), run_mode="eager")
+    await calls.calls("r-1")
+    await calls.calls("r-2", method="mul")
+    assert await calls.read(LazyLanes()) == sorted((calls.lane(), worker_lane(ANN)))
+    await calls.ask(Goodbye(ANN, ANN))
+    assert await calls.read(LazyLanes()) == []
 
 
 async def test_capabilities(calls: CallDesk) -> None:
