@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import pytest
+
 from hiringhall.auth.credentials import made_secret
 from hiringhall.config import Settings
 from hiringhall.operations.recheck import Recheck
@@ -20,6 +22,9 @@ from hiringhall.wire.clients.routes import clients_router
 from tests.operations.parts import OPERATOR, Conversation, HeldUpStore
 from tests.waiting import until_async
 from tests.wire.services.bureau import SERVICE, Bureau, ServiceWorker
+
+ON_THE_MODEL = pytest.mark.parametrize("made", ["model"], indirect=True)
+"""For what is decided before any store is asked."""
 
 
 class Counter(Bureau):

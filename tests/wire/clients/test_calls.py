@@ -9,7 +9,7 @@ import pytest
 
 from hiringhall.domain.topics import EVERYTHING, topic_of_request
 from hiringhall.ports.calls import FindRequests
-from tests.wire.clients.counter import Counter, answered
+from tests.wire.clients.counter import ON_THE_MODEL, Counter, answered
 from tests.wire.services.bureau import refused
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
@@ -67,6 +67,7 @@ async def test_a_show_waits(made: Counter) -> None:
     assert (await client.show(request_id).json(200))["result"] == [1, 2]
 
 
+@ON_THE_MODEL
 @pytest.mark.parametrize("wait", ["-1", "soon", "", "nan", "1_0", "inf"])
 async def test_a_wait_that_cannot_be(made: Counter, wait: str) -> None:
     """Negative or non-numeric is 400 `invalid_wait`."""
@@ -139,6 +140,7 @@ async def test_a_client_that_goes_away_costs_nothing(made: Counter) -> None:
     assert (await client.show(request_id).json(200))["result"] == 5
 
 
+@ON_THE_MODEL
 async def test_nothing_of_the_request_is_kept_while_it_waits(made: Counter) -> None:
     """Many may wait for long, so that body and headers are let go."""
     client = await made.client()

@@ -11,7 +11,7 @@ import pytest
 
 from hiringhall.ports.calls import ReadFeedback
 from hiringhall.wire.clients import feedback
-from tests.wire.clients.counter import Counter
+from tests.wire.clients.counter import ON_THE_MODEL, Counter
 from tests.wire.services.bureau import ServiceWorker
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
@@ -78,6 +78,7 @@ async def test_resuming(made: Counter) -> None:
     assert [event["event"] for event in await client.follow(request_id, last="999").ended()] == ["outcome"]
 
 
+@ON_THE_MODEL
 @pytest.mark.parametrize("last", ["x", "-1", "1.5", "9" * 16])
 async def test_a_last_event_id_that_cannot_be(made: Counter, last: str) -> None:
     """An id that no event has is 422."""
@@ -99,6 +100,7 @@ async def test_content_travels_digit_for_digit(made: Counter) -> None:
     stream.leave()
 
 
+@ON_THE_MODEL
 async def test_a_comment_line_while_nothing_happens(made: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
     """A comment line every 15 s; here sooner."""
     assert feedback.COMMENT_SECONDS == 15

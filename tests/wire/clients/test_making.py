@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hiringhall.ports.calls import Submit
 from hiringhall.ports.identity import PauseService
-from tests.wire.clients.counter import Counter, answered
+from tests.wire.clients.counter import ON_THE_MODEL, Counter, answered
 from tests.wire.services.bureau import SERVICE, refused
 
 
+@ON_THE_MODEL
 async def test_what_a_call_says_reaches_the_store(made: Counter) -> None:
     """Each member of a call is stored with it."""
     client = await made.client()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hiringhall.wire.clients import methods
-from tests.wire.clients.counter import Client, Counter
+from tests.wire.clients.counter import ON_THE_MODEL, Client, Counter
 from tests.wire.services.bureau import refused
 
 
@@ -61,6 +61,7 @@ async def test_pages(made: Counter) -> None:
     assert ([method["name"] for method in second["methods"]], second["next"]) == (["m3", "m4"], None)
 
 
+@ON_THE_MODEL
 async def test_a_client_that_may_call_little_reads_on(made: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page may be short if little of what was looked at may be called; `next` leads on to the rest."""
     monkeypatch.setattr(methods, "LIMIT_MAX", 2)
@@ -84,6 +85,7 @@ async def test_one_service(made: Counter) -> None:
     assert await offered(made.operator(), "?service=math") == ["math/add"]
 
 
+@ON_THE_MODEL
 @pytest.mark.parametrize("query", ["?limit=0", "?limit=x", "?limit=1001", "?after=x"])
 async def test_bad_parameters(made: Counter, query: str) -> None:
     """A parameter that cannot be is named."""

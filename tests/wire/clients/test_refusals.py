@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.wire.clients.counter import Client, Counter, answered
+from tests.wire.clients.counter import ON_THE_MODEL, Client, Counter, answered
 from tests.wire.services.bureau import SERVICE, refused
 
 
@@ -27,6 +27,7 @@ async def test_an_unknown_request(made: Counter) -> None:
     assert await client.follow("r-nobody").refused(404) == "not_found"
 
 
+@ON_THE_MODEL
 async def test_a_client_may_call_only_what_it_is_allowed(made: Counter) -> None:
     """A client may call only what its `allow` patterns (shell wildcards over `service/method`) permit."""
     client = await made.client("shop", f"{SERVICE}/hel*", "other/x")
@@ -93,6 +94,7 @@ async def test_no_worker_if_it_has_to_be_there(made: Counter) -> None:
     await refused(client.call(if_no_worker="fail", requires={"platform": "mars"}), 503, "no_worker")
 
 
+@ON_THE_MODEL
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
@@ -107,6 +109,7 @@ async def test_bad_bodies(made: Counter, body: bytes, status: int, code: str) ->
     await refused((await made.client()).send("POST", "requests", body), status, code)
 
 
+@ON_THE_MODEL
 async def test_a_form_with_parts(made: Counter) -> None:
     """JSON routes ignore Content-Type except `multipart/*` (415)."""
     client = await made.client()
@@ -133,6 +136,7 @@ async def test_a_full_queue(made: Counter) -> None:
     assert (b"retry-after", b"1") in (await conversation.reply()).headers
 
 
+@ON_THE_MODEL
 async def test_wrong_methods(made: Counter) -> None:
     """405 `method_not_allowed` with Allow."""
     client = await made.client()
