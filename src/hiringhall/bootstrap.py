@@ -17,7 +17,6 @@ from hiringhall.auth.tokens import Tokens, make_token, split_values
 from hiringhall.config import BadSetting, Declared, Settings
 from hiringhall.operations.declared import apply_declared
 from hiringhall.operations.hall import Hall, terms_of
-from hiringhall.operations.lazy_workers import StoredLazyWorkers
 from hiringhall.operations.owners import reseal
 from hiringhall.operations.recheck import Recheck
 from hiringhall.ports.store import Store, StoreUnavailable
@@ -26,6 +25,7 @@ from hiringhall.probe.addresses import Rules, parse_networks
 from hiringhall.probe.own import OwnPlaces
 from hiringhall.probe.prober import Prober
 from hiringhall.probe.scheduler import ProbeScheduler
+from hiringhall.probe.stored import StoredLazyWorkers
 from hiringhall.storage.schema import SchemaTooNew
 from hiringhall.sweepers.runner import SweepRunner
 from hiringhall.wakeups.local import LocalWakeups
@@ -67,7 +67,7 @@ class Server:
             keep_calls_ms=round(hall.settings.keep_calls * 1000),
         )
         hall.task_failed = self.sweeps.task_failed
-        lazy_workers = StoredLazyWorkers(hall.store, hall.time)
+        lazy_workers = StoredLazyWorkers(hall.store.read, hall.time)
         self._probes = hall.probes = ProbeScheduler(Prober(Rules()), lazy_workers, jitter=hall.jitter)
         hall.wakeups.after_commit(self._probes.rings_committed)
         self.on_drain_start: Callable[[], None] = hall.drain_starts

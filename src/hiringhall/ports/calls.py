@@ -340,13 +340,6 @@ class LazyWorkers:
 
 
 @dataclass(frozen=True, slots=True)
-class LazyLanes:
-    """The lanes that lazy workers fit who have not said goodbye. Result: list[str], keys in order."""
-
-    limit: int = 10_000
-
-
-@dataclass(frozen=True, slots=True)
 class LazyWorkerView:
     """Where a lazy worker can be woken."""
 
@@ -379,4 +372,4 @@ CallAsk: TypeAlias = (
     Submit | Withdraw | Drain | Lock | Respond | AddFeedback | RegisterServiceWorker | Goodbye
     | SweepDeadlines | ForgetCalls
 )  # fmt: skip
-CallQuery: TypeAlias = FindRequests | ReadFeedback | ListMethods | CountCalls | LazyWorkers | LazyLanes
+CallQuery: TypeAlias = FindRequests | ReadFeedback | ListMethods | CountCalls | LazyWorkers

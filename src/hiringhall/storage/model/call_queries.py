@@ -12,7 +12,6 @@ from hiringhall.domain.lifecycle import State
 from hiringhall.ports.calls import (
     CountCalls,
     FindRequests,
-    LazyLanes,
     LazyWorkers,
     LazyWorkerView,
     ListMethods,
@@ -97,12 +96,6 @@ def count_calls(hall: Hall, _query: CountCalls) -> dict[str, dict[str, int]]:
     return counts
 
 
-def lazy_lanes(hall: Hall, query: LazyLanes) -> list[str]:
-    """The lanes that lazy workers fit."""
-    lazy = [key for key, worker in hall.book.workers.items() if worker.run_mode == "lazy" and not worker.leaving]
-    return sorted({lane.key for key in lazy for lane in hall.book.lanes_of(key)})[: query.limit]
-
-
 def lazy_workers(hall: Hall, query: LazyWorkers) -> list[LazyWorkerView]:
     """Live lazy workers that fit any of some lanes, and where they can be woken."""
     lanes = [hall.book.lanes[key] for key in query.lanes if key in hall.book.lanes]
@@ -126,5 +119,4 @@ ANSWERS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
     ListMethods: list_methods,
     CountCalls: count_calls,
     LazyWorkers: lazy_workers,
-    LazyLanes: lazy_lanes,
 }

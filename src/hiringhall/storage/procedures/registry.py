@@ -99,6 +99,5 @@ QUERIES: Final[dict[type[Any], Callable[..., Procedure]]] = {
     calls.ListMethods: requests.list_methods,
     calls.CountCalls: requests.count_calls,
     calls.LazyWorkers: requests.lazy_workers,
-    calls.LazyLanes: requests.lazy_lanes,
 }
 """From the type of a query to `procedure(context, query)`, which returns its result."""

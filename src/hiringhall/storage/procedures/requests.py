@@ -10,7 +10,6 @@ from hiringhall.domain.lifecycle import FINAL, State
 from hiringhall.ports.calls import (
     CountCalls,
     FindRequests,
-    LazyLanes,
     LazyWorkers,
     LazyWorkerView,
     ListMethods,
@@ -67,12 +66,6 @@ def count_calls(_: Context, _query: CountCalls) -> Procedure:
         if count:
             counts.setdefault(service, {})[state] = int(count)
     return counts
-
-
-def lazy_lanes(_: Context, query: LazyLanes) -> Procedure:
-    """The lanes that lazy workers fit."""
-    rows = yield Fetch("find_lazy_lanes", {"limit": query.limit})
-    return [row[0] for row in rows]
 
 
 def lazy_workers(_: Context, query: LazyWorkers) -> Procedure:

@@ -100,7 +100,6 @@ CREATE TABLE service_worker (
     trace INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX service_worker_by_service ON service_worker (service, worker);
-CREATE INDEX service_worker_lazy ON service_worker (worker) WHERE run_mode = 'lazy';
 
 -- Which methods some worker of a service ever registered.
 CREATE TABLE service_method (
