@@ -67,7 +67,6 @@ class CallComparison(Comparison):
             "methods": await read(calls.ListMethods()),
             "page": await read(calls.ListMethods(after=("math", "mul"), limit=1)),
             "lazy": sorted(await read(calls.LazyWorkers(lanes)), key=lambda view: view.worker),
-            "lazy lanes": await read(calls.LazyLanes()),
             "counts": _present(await read(calls.CountCalls())),
             "ready lanes": sorted(await read(ReadyLanes(lanes))),
             "service workers": sorted(await read(FindWorkers(SERVICE_WORKERS)), key=lambda view: view.key),

@@ -10,7 +10,6 @@ from hiringhall.ports.calls import (
     Drain,
     Drained,
     Goodbye,
-    LazyLanes,
     LazyWorkers,
     LazyWorkerView,
     ListMethods,
@@ -315,17 +314,6 @@ async def test_ready_lanes(calls: CallDesk) -> None:
     await calls.ask(PauseService(MATH, False))
     assert await calls.drained(ANN) == ["r-1", "r-2.1"]
     assert await calls.read(ReadyLanes(meant)) == []
-
-
-async def test_lazy_lanes(calls: CallDesk) -> None:
-    """The lanes that lazy workers fit who have not said goodbye."""
-    await calls.hire(ANN, run_mode="lazy")
-    await calls.hire(BEN, methods=("mul",), run_mode="eager")
-    await calls.calls("r-1")
-    await calls.calls("r-2", method="mul")
-    assert await calls.read(LazyLanes()) == sorted((calls.lane(), worker_lane(ANN)))
-    await calls.ask(Goodbye(ANN, ANN))
-    assert await calls.read(LazyLanes()) == []
 
 
 async def test_capabilities(calls: CallDesk) -> None:
