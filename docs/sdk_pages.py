@@ -8,7 +8,7 @@ from typing import Final
 from hiringhall.verify.loading import FEATURES, load_cases
 
 RESULTS: Final = Path(__file__).resolve().parents[1] / "conformance/results"
-NAMES: Final = {"python": "Python", "node": "Node.js", "java": "Java", "shell": "shell"}
+NAMES: Final = {"python": "Python", "node": "Node.js", "java": "Java", "shell": "60 lines of shell"}
 WORKERS: Final = {"services": "Service workers", "plans": "Plan workers"}
 
 
@@ -22,9 +22,9 @@ def sdks_page() -> str:
         "`11 of 12`: one case fails, or is left out. `hall verify cases` shows each case with its sentence.",
     ]
     records = {path.stem: set(path.read_text(encoding="utf-8").split()) for path in sorted(RESULTS.glob("*.txt"))}
-    sdks = sorted(records, key=lambda sdk: (list(NAMES).index(sdk) if sdk in NAMES else len(NAMES), sdk))
     for protocol, features in FEATURES.items():
         cases = load_cases((protocol,))
+        sdks = sorted((sdk for sdk in records if any(one.startswith(protocol) for one in records[sdk])), key=_place)
         lines += ["", f"## {WORKERS[protocol]}", ""]
         lines.append("| " + " | ".join(["feature", *(NAMES.get(sdk, sdk) for sdk in sdks)]) + " |")
         lines.append("|" + " --- |" * (len(sdks) + 1))
@@ -32,6 +32,10 @@ def sdks_page() -> str:
             about = {case.title for case in cases if case.feature == feature}
             lines.append("| " + " | ".join([feature, *(_share(about & records[sdk], about) for sdk in sdks)]) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _place(sdk: str) -> tuple[int, str]:
+    return (list(NAMES).index(sdk) if sdk in NAMES else len(NAMES), sdk)
 
 
 def _share(passed: set[str], about: set[str]) -> str:

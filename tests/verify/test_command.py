@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -12,13 +13,15 @@ from pathlib import Path
 import pytest
 from conformance.record import passed
 
+from hiringhall.verify.known_failing import read_known
 from hiringhall.verify.loading import load_cases, load_server_cases
 from tests.hall_process import ADMIN_TOKEN, BOOTSTRAP_TOKEN, Database, HallProcess
+from tests.missing import missing
 
 WORKERS = Path(__file__).parents[2] / "conformance/workers"
 PYTHON = {protocol: (sys.executable, str(WORKERS / f"python_{protocol}.py")) for protocol in ("services", "plans")}
 ENDS_AT_ONCE = (sys.executable, "-S", "-c", "print('good\\x1b[31mbye'); raise SystemExit(7)")
-AT_ONCE = "10"
+AT_ONCE = "16"
 
 
 def verify(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -50,6 +53,20 @@ def test_the_python_workers_pass_every_case(protocol: str, tmp_path: Path) -> No
     assert passed([junit]) == [title for title in recorded if title.startswith(protocol)], (
         "record it: python conformance/record.py python REPORT..."
     )
+
+
+def test_a_worker_in_shell_passes_the_core_cases(tmp_path: Path) -> None:
+    """A worker needs no SDK: one in bash and curl passes every core case, and its record says what else it passes."""
+    for program in ("bash", "curl"):
+        if shutil.which(program) is None:
+            missing(program, f"install {program}, of which the worker without an SDK is made")
+    ended = verify(
+        "worker", "--protocol", "plans", "--level", "core", "--jobs", AT_ONCE, "--", "bash", WORKERS / "plans.sh"
+    )
+    assert ended.returncode == 0, ended.stdout
+    titles = {case.title for case in load_cases(("plans",))}
+    recorded = set((WORKERS.parent / "results/shell.txt").read_text().split())
+    assert recorded == titles - set(read_known(WORKERS.parent / "known_failing/shell.txt"))
 
 
 def test_a_failure_is_told_in_full(tmp_path: Path) -> None:

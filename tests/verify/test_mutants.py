@@ -13,7 +13,7 @@ from hiringhall.verify.result import Result
 from hiringhall.verify.running import play_all
 from tests.verify.mutants import MUTANTS
 
-AT_ONCE = 6
+AT_ONCE = 12
 # A bug often shows in something that never comes; cases that pass are played with full patience elsewhere.
 PATIENCE = 0.4
 BROKEN_MUTANT = re.compile(r"\b(AttributeError|ImportError|NameError|TypeError)\b")

@@ -65,7 +65,7 @@ def test_a_worker_that_does_as_it_should() -> None:
 )
 def test_what_is_wrong_is_told(steps: str, program: str, seen: str) -> None:
     """Whatever a worker does otherwise fails the case, with what was seen instead."""
-    result = play(f"steps:\n  {steps}", program, patience=0.5)
+    result = play(f"steps:\n  {steps}", program, patience=0.25)
     assert not result.passed
     assert re.search(seen, result.seen), result.seen
 
