@@ -71,6 +71,7 @@ class Store:
         self.ready: list[str] = []
         self.workers: dict[str, LazyWorker] = {}
         self.looks = 0
+        self.again: set[str] = set()
         self.viewed: list[Sequence[str]] = []
         self.failure: Exception | None = None
 
@@ -79,6 +80,9 @@ class Store:
         if self.failure is not None:
             raise self.failure
         return self.ready[:limit]
+
+    def look_again(self, worker_keys: Collection[str]) -> None:
+        self.again.update(worker_keys)
 
     async def lazy_workers(self, lane_keys: Sequence[str]) -> Sequence[LazyWorker]:
         self.viewed.append(lane_keys)

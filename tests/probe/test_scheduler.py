@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from hiringhall.config import Settings
-from hiringhall.domain.topics import topic_of
+from hiringhall.domain.topics import topic_of, topic_of_service
 from hiringhall.ports.no_probes import NoProbes
 from hiringhall.ports.probes import LazyWorker, Probes
 from hiringhall.probe.addresses import Rules
@@ -72,6 +74,48 @@ async def test_the_hall_does_not_probe_itself() -> None:
 
     await until_async(refused, waiting_for="the refusal")
     await probes.stop()
+
+
+async def test_the_first_call_of_a_method_wakes_a_worker_at_once() -> None:
+    """A lane that is made by a commit is looked for with the workers that are known of its service."""
+    stage = Stage()
+    await stage.registers("a", "b", lanes=())
+    await stage.clock.passes(10)
+    for key in ("a", "b"):
+        stage.store.workers[key] = replace(stage.store.workers[key], lanes=(LANE,))
+    stage.store.ready.append(LANE)
+    stage.probes.rings_committed({topic_of_service("another"): 1})
+    looks = stage.store.looks
+    stage.probes.rings_committed({topic_of(LANE): 1, topic_of_service("s"): 1})
+    await stage.clock.passes(0.3)
+    assert stage.store.looks == looks + 1
+    assert stage.store.again == {"a", "b"}
+    assert stage.probed == ["a"]
+    await stage.probes.stop()
+
+
+async def test_what_happens_during_a_look_is_looked_at_afterwards() -> None:
+    """A lane that is made while a look is under way is found by the next one, which follows at once."""
+    stage = Stage()
+    await stage.registers("a", lanes=())
+    await stage.clock.passes(10)
+    look, answered = stage.store.ready_lanes, asyncio.Event()
+
+    async def slow(lane_keys: Sequence[str], limit: int) -> Sequence[str]:
+        found = list(await look(lane_keys, limit))
+        await answered.wait()
+        return found
+
+    stage.store.ready_lanes = slow  # type: ignore[method-assign]
+    stage.probes.rings_committed({topic_of_service("s"): 1})
+    await settled()
+    stage.store.workers["a"] = replace(stage.store.workers["a"], lanes=(LANE,))
+    stage.store.ready.append(LANE)
+    stage.probes.rings_committed({topic_of(LANE): 1, topic_of_service("s"): 1})
+    answered.set()
+    await stage.clock.passes(0.5)
+    assert stage.probed == ["a"]
+    await stage.probes.stop()
 
 
 async def test_stopping_cuts_off_what_is_in_flight() -> None:

@@ -97,3 +97,17 @@ async def test_many_workers_are_gone_through_in_pages() -> None:
     assert await database.stored.ready_lanes([], 100) == [f"lane {2 * PAGE_WORKERS}"]
     assert sum(isinstance(question, ListWorkers) for question in database.asked) == 3
     assert all(len(question.keys) <= 1_000 for question in database.asked if isinstance(question, ReadyLanes))
+
+
+async def test_lanes_made_for_known_workers_are_found_at_once() -> None:
+    """A worker that is to be looked at again is asked about alone, and what it serves since is known."""
+    database = Database()
+    database.has("service:s/a", "x")
+    await database.stored.ready_lanes([], 100)
+    database.has("service:s/a", "x", "made since")
+    database.ready = {"made since"}
+    assert await database.stored.ready_lanes([], 100) == []
+    database.asked.clear()
+    database.stored.look_again(["service:s/a"])
+    assert await database.stored.ready_lanes([], 100) == ["made since"]
+    assert [type(question) for question in database.asked] == [FindWorkers, ReadyLanes]

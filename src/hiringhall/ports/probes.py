@@ -37,8 +37,13 @@ class LazyWorkers(Protocol):
     async def ready_lanes(self, lane_keys: Sequence[str], limit: int) -> Sequence[str]:
         """The keys of up to `limit` lanes that have something ready: of these, and of all that a Lazy worker serves.
 
-        A lane that no Lazy worker was known to serve until a minute ago may be missing, if it is not one of these.
+        A lane that no Lazy worker was known to serve until a minute ago may be missing, if it is not one of these, nor
+        served by a worker that was to be looked at again.
         """
+        ...
+
+    def look_again(self, worker_keys: Collection[str]) -> None:
+        """These workers may serve other lanes than before."""
         ...
 
     async def lazy_workers(self, lane_keys: Sequence[str]) -> Sequence[LazyWorker]:

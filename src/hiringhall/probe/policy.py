@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from hiringhall.domain.call import worker_lane
 from hiringhall.domain.retry import Backoff
-from hiringhall.domain.topics import topic_of
+from hiringhall.domain.topics import topic_of, topic_of_service
 from hiringhall.ports.probes import LazyWorker, ProbeState
 from hiringhall.probe.prober import Kind, Result
 from hiringhall.probe.records import LANES_OF_A_WORKER_MAX, LaneRecord, Phase, Records, WorkerRecord
@@ -31,6 +31,7 @@ IN_FLIGHT_MAX: Final = 64
 """Probes at once. Each is a socket for at most two seconds, so that dead workers cost few file descriptors."""
 READY_LANES_MAX: Final = 1_000
 VIEWED_LANES_MAX: Final = 256
+SERVICES_MAX: Final = 10_000
 BACKOFF: Final = Backoff(base_seconds=2.0, factor=2.0, max_seconds=60.0)
 """1 to 60 s: jitter takes up to half away."""
 NOT_DRAINED: Final = "it acknowledged, but did not drain within 2 s"
@@ -63,6 +64,7 @@ class Policy:
         self._draining: OrderedDict[str, float] = OrderedDict()  # who has to drain, by when
         self._starved: OrderedDict[str, None] = OrderedDict()  # lanes for which too many probes were in flight
         self._to_view: OrderedDict[str, None] = OrderedDict()  # lanes whose workers are to be asked for
+        self._services: dict[str, str] = {}  # topic to the service of a worker that was known
         self._look_soon = False
         self._probes: list[Probe] = []
 
@@ -117,6 +119,15 @@ class Policy:
     def knows(self, topic: str) -> bool:
         """Whether a topic is that of a known lane."""
         return topic in self._records.lanes
+
+    def service_changed(self, topic: str) -> list[str]:
+        """Something about a service changed, perhaps its lanes. Returns the known workers of it; a topic that is of no
+        such service is passed over."""
+        service = self._services.get(topic)
+        if service is None:
+            return []
+        self._look_soon = True
+        return [key for key, record in self._records.workers.items() if record.worker.service == service]
 
     def announced(self, lane_key: str, request_id: str) -> None:
         """A request is about to become ready on a lane."""
@@ -180,13 +191,16 @@ class Policy:
         """Rings may have been lost."""
         self._look_soon = True
 
+    def look_begins(self) -> None:
+        """Whatever happens from now on is not seen by this look."""
+        self._look_soon = False
+
     def lanes_in_use(self) -> list[str]:
         """The keys of the lanes of which it matters whether something is ready."""
         return [lane.key for lane in self._records.lanes.values() if lane.ready or lane.under_way]
 
     def looked_at_ready(self, ready: Sequence[str], began: float, now: float) -> list[str]:
         """These lanes have something ready, as of `began`. Returns the keys of lanes whose workers to ask for."""
-        self._look_soon = False
         found = {self._records.lane(key)[0] for key in ready}
         complete = len(ready) < READY_LANES_MAX
         for topic, lane in self._records.lanes.items():
@@ -358,6 +372,9 @@ class Policy:
     def _known(self, worker: LazyWorker, registered_at: float) -> WorkerRecord:
         """A new record of a worker, in place of what was known of it."""
         kept = replace(worker, lanes=())
+        if len(self._services) >= SERVICES_MAX:
+            self._services.clear()  # those that go on are told of by the next look
+        self._services[topic_of_service(worker.service)] = worker.service
         record = WorkerRecord(kept, registered_at, self._judge(kept))
         forgotten = self._records.add(record)
         if forgotten is not None:

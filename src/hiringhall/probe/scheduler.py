@@ -125,12 +125,15 @@ class ProbeScheduler:
         self._tell(lambda now: self._policy.work_ready(lane_topic, request_id, count, now))
 
     def rings_committed(self, rings: Mapping[str, int]) -> None:
-        """The same for all rings of a commit; topics that are no lanes are passed over."""
+        """The same for all rings of a commit; topics that are neither lanes nor services are passed over."""
         for topic, count in rings.items():
             if topic == EVERYTHING:
                 self._tell(lambda _: self._policy.look_soon())
             elif self._policy.knows(topic):
                 self.work_ready(topic, None, count)
+            elif changed := self._policy.service_changed(topic):
+                self._store.look_again(changed)
+                self._tell(lambda _: None)
 
     def state_of(self, worker_key: str) -> ProbeState | None:
         """What this process knows of a worker's probes; None: it is no Lazy worker known here."""
@@ -189,6 +192,7 @@ class ProbeScheduler:
         keys: list[str] = []
         try:
             await self._refresh_rules(began)
+            self._policy.look_begins()
             ready = await self._store.ready_lanes(self._policy.lanes_in_use(), READY_LANES_MAX)
             keys = self._policy.looked_at_ready(ready, began, self._timers.time())
             workers = await self._store.lazy_workers(keys) if keys else []

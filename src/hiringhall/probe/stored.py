@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Final
 
 from hiringhall.domain.names import SERVICE_WORKER
@@ -26,6 +26,7 @@ class StoredLazyWorkers:
         self._read = read
         self._time = time
         self._served: dict[str, None] = {}
+        self._again: dict[str, None] = {}
         self._listed_at = float("-inf")
 
     async def ready_lanes(self, lane_keys: Sequence[str], limit: int) -> Sequence[str]:
@@ -33,12 +34,22 @@ class StoredLazyWorkers:
         if self._time() - self._listed_at > LIST_SECONDS:
             self._served = await self._all_served()
             self._listed_at = self._time()
+            self._again.clear()
+        elif self._again:
+            again, self._again = tuple(self._again), {}
+            self._remember([lane for lanes in await self._lanes_of(again) for lane in lanes])
         keys = list(dict.fromkeys((*lane_keys, *self._served)))
         ready: list[str] = []
         for at in range(0, len(keys), KEYS_MAX):
             if len(ready) < limit:
                 ready += await self._read(ReadyLanes(tuple(keys[at : at + KEYS_MAX])))
         return ready[:limit]
+
+    def look_again(self, worker_keys: Collection[str]) -> None:
+        """These workers may serve other lanes than before; beyond a page of them all are gone through."""
+        self._again.update(dict.fromkeys(worker_keys))
+        if len(self._again) > PAGE_WORKERS:
+            self._listed_at = float("-inf")
 
     async def lazy_workers(self, lane_keys: Sequence[str]) -> Sequence[LazyWorker]:
         """The Lazy workers of these lanes that are alive."""
@@ -58,16 +69,20 @@ class StoredLazyWorkers:
         for _ in range(PAGES_MAX):
             page: list[WorkerView] = await self._read(ListWorkers(after, PAGE_WORKERS))
             keys = tuple(worker.key for worker in page if worker.key.startswith(SERVICE_WORKER) and not worker.offline)
-            workers: list[WorkerView] = await self._read(FindWorkers(keys)) if keys else []
-            for worker in workers:
-                if worker.service is not None and worker.service.run_mode == LAZY:
-                    served.update(dict.fromkeys(worker.service.lanes))
+            for lanes in await self._lanes_of(keys) if keys else ():
+                served.update(dict.fromkeys(lanes))
             if len(page) < PAGE_WORKERS:
                 break
             after = page[-1].key
         else:
             served.update(self._served)
         return dict.fromkeys(list(served)[:LANES_MAX])
+
+    async def _lanes_of(self, worker_keys: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """What each of them that is Lazy serves."""
+        workers: list[WorkerView] = await self._read(FindWorkers(worker_keys))
+        registered = [worker.service for worker in workers if worker.service is not None]
+        return [service.lanes for service in registered if service.run_mode == LAZY]
 
     def _remember(self, lanes: Sequence[str]) -> None:
         if len(self._served) < LANES_MAX:
