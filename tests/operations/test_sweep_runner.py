@@ -82,6 +82,33 @@ async def test_a_sweep_that_found_something_or_failed_is_made_again() -> None:
         await runner.stop()
 
 
+@pytest.mark.parametrize(
+    "extra",
+    [pytest.param({"lasting_seconds": 3_600.0}, id="lasting"), pytest.param({"idle_seconds": 0.02}, id="idle")],
+)
+async def test_a_sweep_goes_on_without_changes_if_it_is_made_so(
+    extra: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sweep is made again while the change before it lasts, and now and then where nothing happens."""
+    sweeper = Sweeper("tallies", FoldTallies, 0.002, after=frozenset({Take}), **extra)
+    monkeypatch.setattr(module, "tidying", lambda **_: (sweeper,))
+    ledger = Ledger()
+    ledger.asks["Take"] = 1
+    runner = SweepRunner(ledger, Terms())
+    runner.start()
+    try:
+        await ledger.have("FoldTallies", 5)
+    finally:
+        await runner.stop()
+
+
+def test_an_idle_hall_makes_hardly_a_sweep() -> None:
+    """Where nothing is changed, all sweeps together are made at most once in 20 s."""
+    sweepers = tidying(keep_plans_ms=None)
+    idle = [each.interval_seconds if not each.after else each.idle_seconds for each in sweepers]
+    assert sum(1 / seconds for seconds in idle if seconds is not None) <= 1 / 20
+
+
 def test_the_rows_of_a_deleted_plan_are_deleted_soon() -> None:
     """What has been kept for long is looked for twice a minute, the rows of a plan deleted here within seconds."""
     sweepers = {sweeper.name: sweeper for sweeper in tidying(keep_plans_ms=None)}

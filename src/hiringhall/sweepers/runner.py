@@ -1,10 +1,10 @@
 """Makes the sweeps: jittered, one at a time, through the same coalescer as everybody else's asks.
 
 A pass that fails because the database is away is forgotten; the next one finds the same work. A pass that says that
-there is more to do is repeated at once. A pass that only a change by this process can have made necessary is left out
-where there was none, so that servers with nothing to do leave the database in peace. A pulse that hears of a retry that
-is due before the next one comes again at that moment; whoever makes a task fail says so, since its next attempt may be
-due before the next pulse looks.
+there is more to do is repeated at once. A pass that a change by this process would have made necessary is left out, or
+made seldom, where there was none, so that servers with nothing to do leave the database in peace. A pulse that hears of
+a retry that is due before the next one comes again at that moment; whoever makes a task fail says so, since its next
+attempt may be due before the next pulse looks.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import random
 from collections.abc import Mapping
 from typing import Final, Protocol
@@ -98,12 +99,19 @@ class SweepRunner:
                     await self._failed.wait()
 
     async def _repeat(self, sweeper: Sweeper) -> None:
-        committed, found = -1, False
+        time = asyncio.get_running_loop().time
+        idle_seconds = math.inf if sweeper.idle_seconds is None else sweeper.idle_seconds
+        committed, found = 0, True
+        made_at = changed_at = -math.inf
         while True:
             await asyncio.sleep(sweeper.interval_seconds * self._random.uniform(0.75, 1.25))
             before, committed = committed, sum(self._committer.asks.get(kind.__name__, 0) for kind in sweeper.after)
-            if found or committed != before or not sweeper.after:
+            if changed := committed != before:
+                changed_at = time()
+            called_for = found or changed or time() - changed_at < sweeper.lasting_seconds
+            if called_for or time() - made_at >= idle_seconds or not sweeper.after:
                 found = await self._sweep(sweeper.name, sweeper.ask())
+                made_at = time()
 
     async def _sweep(self, name: str, ask: Ask) -> bool:
         """Make passes until there is nothing more to do; returns whether the last one has to be made again later."""

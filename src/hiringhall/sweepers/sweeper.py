@@ -25,11 +25,13 @@ from hiringhall.ports.asks import (
     Take,
     Unblock,
 )
-from hiringhall.ports.calls import Drain, ForgetCalls, Lock, Respond, Submit, SweepDeadlines, Withdraw
+from hiringhall.ports.calls import AddFeedback, Drain, ForgetCalls, Lock, Respond, Submit, SweepDeadlines, Withdraw
 from hiringhall.ports.identity import ForgetLogins
 
 RECENT_MS: Final = 60_000
 KEEP_CALLS_MS: Final = 86_400_000
+IDLE_SECONDS: Final = 150.0
+"""How often a hall in which nothing happens looks for what time alone, or a server that is gone, has left to do."""
 CHANGES_COUNTS: Final = frozenset(
     {
         Apply, Drain, Lock, Reconcile, Respond, RetryPlan, Return, Settle, Steer, Submit, SweepRetries, SweepRunLimit,
@@ -49,20 +51,36 @@ class Sweeper:
     after: frozenset[type[Ask]] = field(default_factory=frozenset)
     """It is left out unless this process has committed one of these since, or the pass before found something; empty:
     it is always made."""
+    lasting_seconds: float = 0.0
+    """For how long after such an ask it is made, at least once."""
+    idle_seconds: float | None = None
+    """How often it is made although nothing calls for it; None: never."""
 
 
 def tidying(*, keep_plans_ms: int | None, keep_calls_ms: int = KEEP_CALLS_MS) -> tuple[Sweeper, ...]:
     """The sweeps that are made at their own pace."""
     return (
-        Sweeper("orphans", SweepSilent, 15.0),
-        Sweeper("unblock_recent", lambda: Unblock(applied_within_ms=RECENT_MS), 10.0),
+        _seldom_if_idle("orphans", SweepSilent, 15.0, after=CHANGES_COUNTS),
+        Sweeper(
+            "unblock_recent", lambda: Unblock(applied_within_ms=RECENT_MS), 10.0,
+            after=frozenset({Apply}), lasting_seconds=RECENT_MS / 1000,
+        ),
         Sweeper("unblock", Unblock, 60.0),
         Sweeper("tallies", FoldTallies, 5.0, after=CHANGES_COUNTS),
-        Sweeper("forget", lambda: Forget(keep_plans_ms=keep_plans_ms), 30.0),
-        Sweeper("logins", ForgetLogins, 60.0),
+        _seldom_if_idle("forget", lambda: Forget(keep_plans_ms=keep_plans_ms), 30.0, after=CHANGES_COUNTS),
+        Sweeper("logins", ForgetLogins, 300.0),
         Sweeper("forget_deleted", Forget, 5.0, after=frozenset({DeletePlan})),
-        Sweeper("forget_calls", lambda: ForgetCalls(keep_calls_ms=keep_calls_ms), 15.0),
-    )
+        _seldom_if_idle(
+            "forget_calls", lambda: ForgetCalls(keep_calls_ms=keep_calls_ms), 15.0,
+            after=CHANGES_COUNTS | {AddFeedback},
+        ),
+    )  # fmt: skip
+
+
+def _seldom_if_idle(
+    name: str, ask: Callable[[], Ask], interval_seconds: float, *, after: frozenset[type[Ask]]
+) -> Sweeper:
+    return Sweeper(name, ask, interval_seconds, after, idle_seconds=IDLE_SECONDS)
 
 
 def due_after(beaten: Beaten) -> list[tuple[str, Ask]]:
