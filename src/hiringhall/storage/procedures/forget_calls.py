@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Sequence
 from typing import Final
 
 from hiringhall.ports.asks import Swept
 from hiringhall.ports.calls import ForgetCalls
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
+from hiringhall.storage.procedures.units import lock_units
 from hiringhall.storage.procedures.writing import write_tally
 
 LANES_KEPT_MS: Final = 86_400_000
@@ -27,11 +29,9 @@ def forget_calls(context: Context, asks: Sequence[ForgetCalls]) -> Procedure:
     """Delete finished calls, feedback that need not persist, stale offers, idempotency records, and unused lanes."""
     outcomes = []
     for ask in asks:
-        changed, now = 0, context.now
+        now = context.now
         rows = yield Fetch("find_old_calls", {"before": now - ask.keep_calls_ms, "limit": ask.limit})
-        if rows:
-            yield from delete_calls([row[0] for row in rows])
-        more, changed = len(rows) == ask.limit, len(rows)
+        changed, more = (yield from _delete_calls([row[0] for row in rows])), len(rows) == ask.limit
         for statement, before in (
             ("delete_passing_feedback", now - ask.keep_passing_feedback_ms),
             ("delete_stale_offers", now - context.terms.visibility_timeout_ms + 1),
@@ -44,15 +44,22 @@ def forget_calls(context: Context, asks: Sequence[ForgetCalls]) -> Procedure:
     return outcomes
 
 
-def delete_calls(ids: Sequence[int]) -> Generator[Step, list[Row], None]:
-    """Delete calls and all that belongs to them."""
-    counts = yield Fetch("count_states", {"ids": sorted(ids)})
-    rows = [{"work": id_} for id_ in sorted(ids)]
+def _delete_calls(ids: Sequence[int]) -> Generator[Step, list[Row], int]:
+    """Delete calls and all that belongs to them; return how many. Left out is what, once it is locked, has been deleted
+    by somebody else or is to be done once more."""
+    units = yield from lock_units(ids)
+    ended = [unit for unit in units.values() if unit.finished]
+    if not ended:
+        return 0
+    gone = [unit.id for unit in ended]
+    rows = [{"work": id_} for id_ in gone]
     for statement in OF_CALLS:
-        yield Fetch(statement, {"ids": sorted(ids)})
+        yield Fetch(statement, {"ids": gone})
     yield Many("delete_events", rows)
     yield Many("delete_work", rows)
-    yield from write_tally({(lane, state): -n for lane, state, n in counts})
+    counts = Counter((unit.lane, unit.counted_as) for unit in ended)
+    yield from write_tally({counted: -n for counted, n in counts.items()})
+    return len(gone)
 
 
 def _delete_lanes(before: int, limit: int) -> Generator[Step, list[Row], int]:
