@@ -85,7 +85,7 @@ class Bureau(Office):
             "worker_id": worker_id,
         }  # fmt: skip
         body = await self.send("POST", "/worker/auth_token", urlencode(form).encode()).json()
-        return ServiceWorker(self, worker_id, service, body["access_token"])
+        return ServiceWorker(self, worker_id, service, body["access_token"], body["refresh_token"])
 
     async def hire(self, worker_id: str = "w", *methods: str, service: str = SERVICE, **members: Any) -> ServiceWorker:
         """A worker that is registered for these methods, or for `hello`."""
@@ -146,11 +146,12 @@ class Bureau(Office):
 class ServiceWorker:
     """A worker with a token."""
 
-    def __init__(self, made: Bureau, worker_id: str, service: str, token: str) -> None:
+    def __init__(self, made: Bureau, worker_id: str, service: str, token: str, refresh_token: str) -> None:
         self.made = made
         self.id = worker_id
         self.service = service
         self.token = token
+        self.refresh_token = refresh_token
 
     @property
     def key(self) -> str:
@@ -161,6 +162,12 @@ class ServiceWorker:
         """Send a request. Underscores in the names of headers stand for hyphens."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self.made.send(method, f"/worker/{path}", body, self.token, named)
+
+    async def refresh(self) -> None:
+        """Exchange the tokens for new ones."""
+        form = {"grant_type": "refresh_token", "refresh_token": self.refresh_token}
+        body = await self.made.send("POST", "/worker/auth_token", urlencode(form).encode()).json()
+        self.token, self.refresh_token = body["access_token"], body["refresh_token"]
 
     async def register(self, *methods: str, **members: Any) -> dict[str, str]:
         """Register, which has to be accepted."""

@@ -196,6 +196,18 @@ async def test_a_superseded_login_may_do_nothing(made: Bureau) -> None:
         await refused(asked, 409, "worker_superseded")
 
 
+async def test_a_refresh_makes_no_other_login(made: Bureau) -> None:
+    """A session is shared by its refresh family: superseded stays superseded, and what is registered stays so."""
+    old = await made.hire("w")
+    await old.refresh()
+    assert await old.beat().json() is True
+    new = await made.hire("w")
+    await old.refresh()
+    await refused(old.drain(), 409, "worker_superseded")
+    await new.refresh()
+    assert await new.messages() == []
+
+
 @on_databases
 async def test_a_superseded_drain_ends(made: Bureau) -> None:
     """A parked drain of an earlier incarnation ends with 409 when the worker starts anew."""
