@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -48,3 +50,15 @@ def play(text: str, program: str, patience: float = 1.0) -> Result:
     """How a program of these lines fares in a case of these members."""
     command = [sys.executable, "-S", "-E", "-c", HEAD + textwrap.dedent(program)]
     return asyncio.run(Player(small_case(text), command, patience).play())
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and was not collected does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -17,6 +18,8 @@ from hiringhall.verify.known_failing import read_known
 from hiringhall.verify.loading import load_cases, load_server_cases
 from tests.hall_process import ADMIN_TOKEN, BOOTSTRAP_TOKEN, Database, HallProcess
 from tests.missing import missing
+from tests.verify.small_worker import alive
+from tests.waiting import until
 
 WORKERS = Path(__file__).parents[2] / "conformance/workers"
 PYTHON = {protocol: (sys.executable, str(WORKERS / f"python_{protocol}.py")) for protocol in ("services", "plans")}
@@ -116,6 +119,22 @@ def test_bad_use_is_told_plainly(arguments: tuple[str, ...], told: str) -> None:
     assert ended.returncode == 2, ended.stdout
     assert told in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_an_interrupted_run_leaves_no_worker(tmp_path: Path) -> None:
+    """Ctrl-C ends the run with the status that shells expect, and every worker with it."""
+    started = tmp_path / "started"
+    program = f"import os, time; open({str(started)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    command = ("worker", "--only", "plans/sigterm-idle", "--", sys.executable, "-S", "-c", program)
+    run = subprocess.Popen([sys.executable, "-m", "hiringhall.cli.main", "verify", *command], stdout=subprocess.DEVNULL)
+    try:
+        pid = until(lambda: started.exists() and started.read_text(), waiting_for="the worker to start")
+        run.send_signal(signal.SIGINT)
+        assert run.wait(15) == 130
+        until(lambda: not alive(int(str(pid))), waiting_for="the worker to end")
+    finally:
+        run.kill()
+        run.wait()
 
 
 def test_a_list_with_a_wrong_name_is_refused(tmp_path: Path) -> None:

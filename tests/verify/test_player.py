@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
 
 from hiringhall.verify.report import failure_lines
-from tests.verify.small_worker import play
+from tests.verify.small_worker import alive, play
 from tests.waiting import until
 
 IDLE = "me = register(); time.sleep(30)"
@@ -145,19 +144,6 @@ def test_nothing_is_left_behind() -> None:
     found = re.search(r"child (\d+)", "".join(result.timeline.output))
     assert found
     until(lambda: not alive(int(found.group(1))), waiting_for="the child to end")
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not collected does not."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    try:
-        with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123 - a pseudo file
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_faults_of_the_line() -> None:
