@@ -281,3 +281,35 @@ def test_shells_do_not_need_a_data_folder() -> None:
     """Commands about services say where they looked for the server."""
     ran = Shell(HALL_DATA="/nonexistent-folder").run("service", "list")
     assert (ran.status, "no server is known" in ran.err) == (1, True)
+
+
+def test_a_removed_worker_is_out(database: Database, start_hall: StartHall) -> None:
+    """A removed worker's own tokens are 401, and its refresh token is dead; having logged in again, it is not known."""
+    hall = start_hall(database)
+    admin(hall, "PUT", "/admin/services/math", json={"secret": "chosen"})
+    tokens = log_in(hall, "chosen").json()
+
+    def beat(token: str) -> httpx.Response:
+        headers = {"authorization": f"Bearer {token}"}
+        return httpx.get(f"{hall.url}/worker/heartbeat/w", headers=headers, trust_env=False)
+
+    registration = {"worker_id": "w", "service_id": "math", "run_mode": "Eager", "methods": ["add"]}
+    headers = {"authorization": f"Bearer {tokens['access_token']}"}
+    assert httpx.post(f"{hall.url}/worker/registration", json=registration, headers=headers, trust_env=False).is_success
+    assert beat(tokens["access_token"]).json() is True
+    admin(hall, "DELETE", "/admin/workers/w?service=math")
+    until(lambda: beat(tokens["access_token"]).status_code == 401, within_seconds=5, waiting_for="the token to end")
+    assert refresh(hall, tokens["refresh_token"]).status_code == 401
+    assert beat(log_in(hall, "chosen").json()["access_token"]).json() is False
+
+
+def test_refreshing_twice_at_once_logs_nobody_out(database: Database, start_hall: StartHall) -> None:
+    """Of the answers to two requests with one refresh token either goes on, and its access token works."""
+    hall = start_hall(database)
+    admin(hall, "PUT", "/admin/services/math", json={"secret": "chosen"})
+    first = log_in(hall, "chosen").json()["refresh_token"]
+    one, other = refresh(hall, first).json(), refresh(hall, first).json()
+    again = refresh(hall, one["refresh_token"])
+    assert again.status_code == 200
+    for token in (one["access_token"], other["access_token"], again.json()["access_token"]):
+        assert opens_admin(hall, token) == 403

@@ -36,7 +36,8 @@ class PutService:
 
     `settings` names sealed values to set, and with None those to remove. A new `secret` leaves the one before valid for
     a day; with `retire` it ends, and so does one that is on its way out if there is no new one. A service that is made
-    without a secret gets the `spare` one.
+    without a secret gets the `spare` one. `instead_of`: the present secret, from which the new one was found to differ;
+    if it is not the present one any more, no secret is stored and none ends.
     """
 
     service: str
@@ -46,6 +47,7 @@ class PutService:
     settings: Mapping[str, str | None] = field(default_factory=dict)
     dispatch: str | None = None
     methods: str | None = None  # JSON
+    instead_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +59,17 @@ class PutClient:
     spare: HashedSecret | None = None
     retire: bool = False
     allow: str | None = None
+    instead_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """It is stored. `spare_used`: with the secret that was made for the case that there is none."""
+    """It is stored. `spare_used`: with the secret that was made for the case that there is none. `outrun`: but for the
+    new secret, since another had come meanwhile."""
 
     created: bool
     spare_used: bool = False
+    outrun: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +113,8 @@ class BeginSession(msgspec.Struct, frozen=True):
 class RefreshSession(msgspec.Struct, frozen=True):
     """Exchange a refresh token for another. Outcome: Session, or None if the token is dead.
 
-    "A used one revokes its family, except a replay within 30 s from a lost answer": then the one that was given out for
-    it is superseded, unless that was used already.
+    "A used one revokes its family, except a replay within 30 s from a lost answer". Of those that are given out for one
+    the first that is used counts; the others revoke the family too.
     """
 
     role: Role

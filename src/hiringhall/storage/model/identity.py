@@ -132,6 +132,8 @@ def _put_secret(
         if ask.retire:
             hall.gate.secrets[role, owner] = present
         return port.Put(created)
+    if ask.instead_of is not None and [secret.stored.id for secret in present] != [ask.instead_of]:
+        return port.Put(created, outrun=True)
     for secret in present:
         secret.valid_until = hall.now + port.PREVIOUS_SECRET_MS
     hall.gate.secrets[role, owner] = [Secret(fresh), *([] if ask.retire else present)]
@@ -201,14 +203,15 @@ def refresh_session(hall: Hall, ask: port.RefreshSession) -> port.Session | None
     successors = [each for each in gate.refresh.values() if each.parent == ask.old_hash]
     if token.used_at is None and not token.superseded:
         token.used_at = hall.now
+        for each in gate.refresh.values():
+            if token.parent is not None and each.parent == token.parent and each is not token:
+                each.superseded = True
     else:
         late = token.used_at is None or hall.now - token.used_at > port.REPLAY_MS
         if token.superseded or late or any(each.used_at is not None for each in successors):
             login.ended = True
             _ring_login(hall, login)
             return None
-        for each in successors:
-            each.superseded = True
     login.expires_at = hall.now + ask.lifetime_ms
     gate.refresh[ask.new_hash] = Refresh(token.sid, ask.old_hash)
     return port.Session(token.sid, login.subject, login.service)

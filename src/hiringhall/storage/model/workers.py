@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hiringhall.domain.lease import Cause, Pulse, next_gaps
+from hiringhall.domain.names import service_of, worker_id_of
 from hiringhall.ports.asks import DirectWorker, MarkSeen, Register, RemoveWorker
-from hiringhall.storage.model import service_workers
+from hiringhall.ports.identity import EndSessions
+from hiringhall.storage.model import identity, service_workers
 from hiringhall.storage.model.hall import Hall, Worker
 
 
@@ -46,10 +48,13 @@ def direct(hall: Hall, ask: DirectWorker) -> bool:
 
 
 def remove(hall: Hall, ask: RemoveWorker) -> bool:
-    """Forget a worker; what it holds returns."""
+    """Forget a worker; what it holds returns, and its logins end."""
     hall.ring_worker(ask.worker)
     for unit in hall.held_by(ask.worker):
         hall.take_back(unit, Cause.OPERATOR)
+    service = service_of(ask.worker)
+    if service is not None:
+        identity.end_sessions(hall, EndSessions(service, worker_id_of(ask.worker)))
     service_workers.remove(hall, ask.worker)
     for worker, target in list(hall.directives):
         if worker == ask.worker:

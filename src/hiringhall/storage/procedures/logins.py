@@ -77,7 +77,8 @@ def _refresh(context: Context, ask: RefreshSession) -> Generator[Step, list[Row]
             yield Many("end_session", [{"sid": sid, "now": context.now}])
             context.ring(topic_of_access("client", subject) if service is None else _topic(service, subject))
             return None
-        yield Many("supersede_successors", [{"hash": ask.old_hash}])
+    else:
+        yield Many("supersede_siblings", [{"hash": ask.old_hash}])
     yield _new_refresh_token(context, sid, ask.new_hash, ask.old_hash)
     return Session(sid, subject, service)
 

@@ -7,11 +7,12 @@ from collections.abc import Generator, Sequence
 
 from hiringhall.domain.lease import Cause, Pulse, next_gaps
 from hiringhall.domain.lifecycle import State
-from hiringhall.domain.names import SERVICE_WORKER
+from hiringhall.domain.names import service_of, worker_id_of
 from hiringhall.domain.topics import topic_of_worker
 from hiringhall.ports.asks import DirectWorker, MarkSeen, Register, RemoveWorker, Sign
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.give_back import take_back
+from hiringhall.storage.procedures.logins import end_logins_of
 from hiringhall.storage.procedures.service_workers import forget_service_worker
 from hiringhall.storage.procedures.units import Changes, lock_units
 from hiringhall.storage.procedures.writing import write
@@ -103,7 +104,7 @@ def direct_worker(context: Context, asks: Sequence[DirectWorker]) -> Procedure:
 
 
 def remove_worker(context: Context, asks: Sequence[RemoveWorker]) -> Procedure:
-    """Forget workers; what they hold returns in the same transaction."""
+    """Forget workers; what they hold returns in the same transaction, and the logins of service workers end in it."""
     outcomes = []
     for ask in asks:
         holds = yield Fetch("find_holds", {"workers": [ask.worker]})
@@ -113,7 +114,9 @@ def remove_worker(context: Context, asks: Sequence[RemoveWorker]) -> Procedure:
             if unit.holder == ask.worker and unit.state is State.HELD:
                 take_back(changes, unit, Cause.OPERATOR)
         yield from write(context, changes)
-        if ask.worker.startswith(SERVICE_WORKER):
+        service = service_of(ask.worker)
+        if service is not None:
+            yield from end_logins_of(context, service, worker_id_of(ask.worker))
             yield from forget_service_worker(context, ask.worker)
         rows = yield Fetch("delete_worker", {"key": ask.worker})
         yield Many("delete_pulse", [{"worker": ask.worker}])

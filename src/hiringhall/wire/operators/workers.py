@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hiringhall.domain.names import PLAN_WORKER, SERVICE_WORKER, plan_worker, service_of, service_worker, worker_id_of
+from hiringhall.operations.dismiss import dismiss
 from hiringhall.operations.hall import Hall
-from hiringhall.ports.asks import DirectWorker, RemoveWorker
+from hiringhall.ports.asks import DirectWorker
 from hiringhall.ports.questions import FindWorkers, ListWorkers, WorkerView
 from hiringhall.wire.operators.answers import Stop, agreed, json_answer
 from hiringhall.wire.operators.parameters import Query, path_id
@@ -89,7 +90,7 @@ def direct_worker(quiet: bool | None, terminate: bool | None) -> Callable[[Hall,
 async def remove_worker(hall: Hall, request: Request) -> Response:
     """Forget a worker: what it holds returns, and its token ends."""
     worker_id, service, key = _named(request)
-    removed: Any = agreed(await hall.coalescer.one(RemoveWorker(key)))
+    removed: Any = agreed(await dismiss(hall, key))
     if not removed:
         raise _no_worker(worker_id, service)
     return json_answer(WorkerRemoved(worker_id, service=UNSET if service is None else service))
