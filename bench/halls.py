@@ -95,13 +95,15 @@ async def running_hall(
     data_folder: Path | None = None,
     database_url: str | None = None,
     database_pid: int | None = None,
+    operator_token: str | None = None,
 ) -> AsyncIterator[Target]:
-    """A hall with tokens of its own, on SQLite in a temporary folder or on the given database.
+    """A hall on SQLite in a temporary folder or on the given database, with tokens of its own unless one is given.
 
     Claims are held as long as the protocol allows, so that parked ones stay parked while they are measured.
     """
     folder = Path(tempfile.mkdtemp(prefix="hall-bench-", dir=data_folder))
     tokens = {name: secrets.token_urlsafe(24) for name in ("ADMIN", "BOOTSTRAP")}
+    tokens["ADMIN"] = operator_token or tokens["ADMIN"]
     environment = {f"HALL_{name}_TOKEN": value for name, value in tokens.items()}
     environment["HALL_CLAIM_HOLD"] = str(LONGEST_HOLD_SECONDS)
     words = [*command, "serve", "--host", "127.0.0.1", "--port", str(free_port()), "--data", str(folder / "data")]

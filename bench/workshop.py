@@ -138,6 +138,7 @@ class Workshop:
                 data_folder=self.data_folder,
                 database_url=url,
                 database_pid=pid,
+                operator_token=earlier[0].operator_token if earlier else None,
             ) as hall,
         ):
             yield [*earlier, hall]

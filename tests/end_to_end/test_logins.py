@@ -313,3 +313,20 @@ def test_refreshing_twice_at_once_logs_nobody_out(database: Database, start_hall
     assert again.status_code == 200
     for token in (one["access_token"], other["access_token"], again.json()["access_token"]):
         assert opens_admin(hall, token) == 403
+
+
+def test_servers_with_different_keys_say_so(postgres_database: Database, start_hall: StartHall) -> None:
+    """A server whose hall signs with a key that it cannot open tells which settings have to be the same."""
+    one = start_hall(replace(postgres_database, directory=postgres_database.directory / "a"))
+    admin(one, "PUT", "/admin/services/math", json={"secret": "chosen"})
+    assert log_in(one, "chosen").status_code == 200
+    folder = replace(postgres_database, directory=postgres_database.directory / "b")
+    other = start_hall(folder, HALL_ADMIN_TOKEN="another-operator-token")
+    assert log_in(other, "chosen").status_code == 200
+    refused = until(
+        lambda: answer if (answer := log_in(one, "chosen")).status_code != 200 else None,
+        within_seconds=10,
+        waiting_for="the first server to see that the key is another",
+    )
+    assert (refused.status_code, refused.json()["error_code"]) == (422, "key_missing")
+    assert "HALL_KEY" in refused.json()["detail"]

@@ -30,6 +30,7 @@ FRESH_SECONDS: Final = 5.0
 LOOK_AGAIN_SECONDS: Final = 1.0
 """A token with an unknown key has the keys read again, at most once in this time."""
 NEVER: Final = float("-inf")
+ONE_KEY: Final = "all servers of a hall need the same HALL_KEY or, without one, the same HALL_ADMIN_TOKEN"
 _UNCHECKED: Final[dict[str, Any]] = {
     "verify_exp": False,  # fractions of a second count here
     "verify_iat": False,
@@ -51,6 +52,10 @@ class Claims(msgspec.Struct, frozen=True):
 
 class UnknownKey(Exception):
     """A token names a key that is not known here, or not known yet."""
+
+
+class SealedElsewhere(Exception):
+    """The present key is sealed with a key that this server does not have."""
 
 
 class SigningKeys:
@@ -94,10 +99,14 @@ class SigningKeys:
             await self._replace(None)
 
     async def rotate(self) -> str:
-        """Sign with a new key from now on; the present one is accepted for the lifetime of a token. Returns its id."""
-        await self._load()
-        await self._replace(None if self._present is None else self._present[0])
-        assert self._present is not None
+        """Sign with a new key from now on, and return its id; the one before is accepted for the lifetime of a token.
+
+        Raises:
+            StoreUnavailable: the database cannot be reached.
+        """
+        views = await self._load()
+        await self._replace(views[0].kid if views and views[0].retired_ms_ago is None else None)
+        assert self._present is not None, "the new key is sealed with a key of this server"
         return self._present[0]
 
     async def _replace(self, kid: str | None) -> None:
@@ -202,7 +211,8 @@ class SigningKeys:
         try:
             await (self._load() if self._present is not None else self.prepare())
             if self._present is None:
-                failure = RuntimeError("the key that signs tokens cannot be opened with the keys of this server")
+                failure = SealedElsewhere()
+                log.error("the key that signs tokens was replaced by a server that has another key: %s", ONE_KEY)
         except Exception as problem:  # noqa: BLE001 - every caller has to hear of it
             failure = problem
         waiting, self._waiting, self._task = self._waiting, [], None

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from hiringhall.auth.attempts import Attempts, Who
 from hiringhall.auth.credentials import chosen_one_of, made_one_of, new_id
-from hiringhall.auth.signing import SigningKeys
+from hiringhall.auth.signing import ONE_KEY, SealedElsewhere, SigningKeys
 from hiringhall.auth.tokens import hash_of, make_token
 from hiringhall.auth.verifier import Verifier
 from hiringhall.auth.views import Views
@@ -63,6 +63,7 @@ WRONG: Final[Mapping[Role, Refused]] = {
     "client": Refused("invalid_client", "the client is not known, or the secret is not its"),
 }
 DEAD: Final = Refused("invalid_grant", "the refresh token is not known, was used, or has ended; log in again")
+SEALED: Final = Refused("key_missing", f"this server cannot open the key that signs tokens: {ONE_KEY}")
 BUSY: Final = Refused("unavailable", "too many secrets wait to be checked; try again", extra={"retry_after": 1})
 
 
@@ -108,18 +109,21 @@ class Logins:
 
         self._coalescer.ask(ask, refreshed)
 
-    async def secret_id(self, role: Role, owner: str, secret: str, source: str = "") -> SecretView | None:
-        """The valid secret of an owner that this is.
+    async def find_secret(
+        self, role: Role, owner: str, secret: str, source: str = ""
+    ) -> tuple[SecretView | None, SecretView | None]:
+        """The present secret of an owner, and the valid one that this is, as the store has them now.
 
         Raises:
             Busy: too many wait to be checked.
             StoreUnavailable: the database cannot be reached.
         """
-        views = (await self._owners.one((role, owner))) or ()
+        views: list[SecretView] = await self._store.read(FindSecrets(((role, owner),)))
         found = made_one_of(views, secret)
         if found is None and any(view.kind == "argon2" for view in views):
             found = await self.verifier.result(partial(chosen_one_of, views, secret), source)
-        return next((view for view in views if view.id == found), None)
+        present = next((view for view in views if not view.previous), None)
+        return present, next((view for view in views if view.id == found), None)
 
     def close(self) -> None:
         """End the thread that checks secrets."""
@@ -217,7 +221,10 @@ class Logins:
         lifetime = self._signing.lifetime_seconds
 
         def signed(token: str | Exception) -> None:
-            done(token if isinstance(token, Exception) else Granted(token, refresh_token, lifetime))
+            if isinstance(token, SealedElsewhere):
+                done(SEALED)
+            else:
+                done(token if isinstance(token, Exception) else Granted(token, refresh_token, lifetime))
 
         self._signing.sign(claims, signed)
 
