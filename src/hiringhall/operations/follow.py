@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final, Protocol
 
 from hiringhall.domain.topics import EVERYTHING, topic_of_request
-from hiringhall.ports.calls import FindRequests, RequestView
+from hiringhall.ports.calls import FindNews, FindRequests, News, RequestView
 from hiringhall.ports.store import Store
 from hiringhall.ports.wakeups import Wakeups
 
@@ -43,6 +43,12 @@ class Followers:
         self._loop = asyncio.get_running_loop()
         self._by_id: dict[str, dict[Follower, None]] = {}
         self._id_of_topic: dict[str, str] = {}
+        self._seen: dict[str, int] = {}
+        """How much feedback each call had when it was looked at."""
+        self._begun = 0
+        """How many reads have begun. They are made one after the other."""
+        self.told = 0
+        """The number of the read whose views are being told."""
         self._wanted: dict[str, None] = {}
         self._task: asyncio.Task[None] | None = None
         wakeups.before(self._rung)
@@ -70,11 +76,21 @@ class Followers:
             del self._by_id[request_id]
             self._id_of_topic.pop(topic_of_request(request_id), None)
             self._wanted.pop(request_id, None)
+            self._seen.pop(request_id, None)
 
-    def look(self, request_id: str) -> None:
-        """Read how the call stands and tell its followers; many such wishes of one turn are one read."""
+    def look(self, request_id: str) -> int:
+        """Read how the call stands and tell its followers; many such wishes of one turn are one read.
+
+        Returns the number of the first read of which what it tells is no older than this wish.
+        """
         self._wanted[request_id] = None
         self._begin()
+        return self._begun + 1
+
+    @property
+    def next_read(self) -> int:
+        """The number of the next read, which sees all that was committed until now."""
+        return self._begun + 1
 
     def _rung(self, topic: str) -> None:
         if topic == EVERYTHING:
@@ -100,20 +116,39 @@ class Followers:
             self._task = None
 
     async def recheck(self) -> None:
-        """Look at every call that is followed; never raises."""
-        if self._by_id:
-            await self._look_at(tuple(self._by_id))
+        """Ask once about all calls that are followed, and look at those of which there is news; never raises."""
+        request_ids = tuple(self._by_id)
+        if not request_ids:
+            return
+        try:
+            found: list[News] = await self._store.read(FindNews(request_ids))
+        except Exception as failure:  # noqa: BLE001 - whatever it is, every follower has to hear of it
+            self._tell(request_ids, failure)
+            return
+        for news in found:
+            if news.request_id in self._by_id and (
+                news.ended or news.feedback_count > self._seen.get(news.request_id, 0)
+            ):
+                self.look(news.request_id)
 
     async def _look_at(self, request_ids: tuple[str, ...]) -> None:
+        self._begun += 1
         try:
             views: list[RequestView] = await self._store.read(FindRequests(request_ids))
         except Exception as failure:  # noqa: BLE001 - whatever it is, every follower has to hear of it
-            for request_id in request_ids:
-                self._each(request_id, "failed", failure)
+            self._tell(request_ids, failure)
             return
+        self.told = self._begun
         by_id = {view.request_id: view for view in views}
         for request_id in request_ids:
-            self._each(request_id, "news", by_id.get(request_id))
+            view = by_id.get(request_id)
+            if view is not None and request_id in self._by_id:
+                self._seen[request_id] = view.feedback_count
+            self._each(request_id, "news", view)
+
+    def _tell(self, request_ids: Iterable[str], failure: Exception) -> None:
+        for request_id in request_ids:
+            self._each(request_id, "failed", failure)
 
     def _each(self, request_id: str, told: str, what: Any) -> None:
         for follower in list(self._by_id.get(request_id, ())):

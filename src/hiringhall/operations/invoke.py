@@ -13,7 +13,6 @@ from hiringhall.operations.waiting import SHORTEST_SHARE
 from hiringhall.ports.calls import RequestView, Submit, Submitted, Withdraw
 
 QUEUED: Final = "queued"
-MISSES_MAX: Final = 3
 _ASKED, _WAITING, _ENDED = range(3)
 
 
@@ -53,7 +52,7 @@ class Asker(Protocol):
 class Inquiry:
     """One client that wants to know what becomes of one call. `client`: whose calls it may see; None: anybody's."""
 
-    __slots__ = ("__weakref__", "_asker", "_client", "_ends_at", "_hall", "_hold", "_misses_left", "_seen", "_state",
+    __slots__ = ("__weakref__", "_asker", "_client", "_ends_at", "_fresh", "_hall", "_hold", "_seen", "_state",
                  "_timer", "request_id")  # fmt: skip
 
     def __init__(self, hall: Hall, asker: Asker, client: str | None, request_id: str, hold_seconds: float) -> None:
@@ -64,9 +63,9 @@ class Inquiry:
         self._ends_at = hall.time() + hold_seconds
         self._timer: asyncio.TimerHandle | None = None
         """What ends it, once it was parked."""
+        self._fresh = 0
+        """The first read that tells how the call stands now."""
         self._seen: RequestView | None = None
-        self._misses_left = 0
-        """How many reads may still not find the call: they may have begun before it was made."""
         self._state = _WAITING
         self.request_id = request_id
 
@@ -75,7 +74,7 @@ class Inquiry:
     def look(self) -> None:
         """Find out how the call stands, and wait for its outcome."""
         self._hall.followers.follow(self)
-        self._hall.followers.look(self.request_id)
+        self._fresh = self._hall.followers.look(self.request_id)
 
     def submit(self, ask: Submit) -> None:
         """Make the call, and wait for its outcome."""
@@ -94,12 +93,12 @@ class Inquiry:
             return
         assert isinstance(outcome, Submitted)
         self._state = _WAITING
-        self._misses_left = MISSES_MAX
+        self._fresh = self._hall.followers.next_read
         if outcome.repeated:
             self._hall.followers.leave(self)
             self.request_id = outcome.request_id
             self.look()
-        elif self._seen is not None:
+        elif self._ends(self._seen):
             self.news(self._seen)
         elif self._is_over():
             self._finish()
@@ -110,7 +109,7 @@ class Inquiry:
     def _withdrawn(self, outcome: Any) -> None:
         if not self._was_answered(outcome):
             self._state = _WAITING
-            self._hall.followers.look(self.request_id)
+            self._fresh = self._hall.followers.look(self.request_id)
 
     def _was_answered(self, outcome: Any) -> bool:
         if self._state == _ENDED:
@@ -131,11 +130,8 @@ class Inquiry:
         """How the call stands now."""
         if self._state == _ASKED:
             self._seen = view
-        elif self._state == _WAITING:
-            if view is None and self._misses_left > 0:
-                self._misses_left -= 1
-                self._hall.followers.look(self.request_id)
-            elif view is None or self._client not in (None, view.client):
+        elif self._state == _WAITING and (self._ends(view) or self._hall.followers.told >= self._fresh):
+            if view is None or self._client not in (None, view.client):
                 self._finish()
                 self._asker.refused(no_such_call())
             elif view.answer is not None:
@@ -148,6 +144,11 @@ class Inquiry:
                 self._seen = view
                 self._park()
 
+    @staticmethod
+    def _ends(view: RequestView | None) -> bool:
+        """Whether it tells an outcome, which is never out of date."""
+        return view is not None and view.answer is not None
+
     def _is_over(self) -> bool:
         return self._hold <= 0 or self._hall.draining or self._hall.time() >= self._ends_at
 
@@ -155,20 +156,14 @@ class Inquiry:
         if self._timer is None:
             hall = self._hall
             self._ends_at -= self._hold * (1.0 - SHORTEST_SHARE) * hall.jitter()
-            self._timer = hall.loop.call_at(self._ends_at, self._time_over)
-
-    def _time_over(self) -> None:
-        """Look for the last time: nobody rings when a call is handed to a worker."""
-        self._hold = 0.0
-        self._hall.followers.look(self.request_id)
+            self._timer = hall.loop.call_at(self._ends_at, self.end)
 
     def end(self) -> None:
-        """Answer now how the call stood lately; what is still being asked answers by itself."""
+        """Look for the last time: nobody rings when a call is handed to a worker. What is still being asked answers by
+        itself."""
         self._hold = 0.0
         if self._state == _WAITING and self._timer is not None:
-            seen = self._seen
-            self._finish()
-            self._asker.pending(self.request_id, QUEUED if seen is None else pending_status(seen))
+            self._fresh = self._hall.followers.look(self.request_id)
 
     def failed(self, failure: Exception) -> None:
         """It could not be found out how the call stands."""

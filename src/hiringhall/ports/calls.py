@@ -8,7 +8,7 @@ A payload is raw JSON text in UTF-8. Times are milliseconds by the database's cl
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -286,6 +286,22 @@ class FindRequests:
 
 
 @dataclass(frozen=True, slots=True)
+class FindNews:
+    """Which of these calls have ended or are gone, and how much feedback the others have: for many that are waited for,
+    of which most have neither. Result: list[News], those left out that go on without feedback."""
+
+    request_ids: tuple[str, ...]
+
+
+class News(NamedTuple):
+    """What there is to tell of a call. `ended`: it has an outcome, or it is kept no longer."""
+
+    request_id: str
+    feedback_count: int
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FeedbackRow:
     """One stored item. `number` counts from 1 within its call; `at` in milliseconds."""
 
@@ -372,4 +388,4 @@ CallAsk: TypeAlias = (
     Submit | Withdraw | Drain | Lock | Respond | AddFeedback | RegisterServiceWorker | Goodbye
     | SweepDeadlines | ForgetCalls
 )  # fmt: skip
-CallQuery: TypeAlias = FindRequests | ReadFeedback | ListMethods | CountCalls | LazyWorkers
+CallQuery: TypeAlias = FindRequests | FindNews | ReadFeedback | ListMethods | CountCalls | LazyWorkers

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from hiringhall.domain.topics import EVERYTHING, topic_of_request
-from hiringhall.ports.calls import FindRequests
+from hiringhall.ports.calls import FindNews, FindRequests
 from tests.wire.clients.counter import ON_THE_MODEL, Counter, answered
 from tests.wire.services.bureau import refused
 
@@ -110,7 +110,21 @@ async def test_a_lost_ring_is_noticed(made: Counter) -> None:
     await made.rechecking.run_once()
     for show in waiting:
         await show.json(200)
-    assert [type(read) for read in made.store.reads].count(FindRequests) == 1
+    assert [type(read) for read in made.store.reads] == [FindNews, FindRequests]
+
+
+async def test_a_re_check_asks_one_question(made: Counter) -> None:
+    """One statement per process for all waiters together, and nothing more if nothing happened."""
+    client = await made.client()
+    waiting = [client.show(await client.made_call(), "?wait=30") for _ in range(3)]
+    await made.following(3)
+    await made.settle_down()
+    made.store.reads.clear()
+    await made.rechecking.run_once()
+    await made.settle_down()
+    assert [type(read) for read in made.store.reads] == [FindNews]
+    for show in waiting:
+        show.hang_up()
 
 
 async def test_rings_that_may_be_lost_have_all_looked_at(made: Counter) -> None:

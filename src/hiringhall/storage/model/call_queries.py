@@ -11,11 +11,13 @@ from hiringhall.domain.call import Dispatch
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.calls import (
     CountCalls,
+    FindNews,
     FindRequests,
     LazyWorkers,
     LazyWorkerView,
     ListMethods,
     MethodView,
+    News,
     ReadFeedback,
     RequestView,
     ServiceWorkerView,
@@ -32,6 +34,18 @@ def find_requests(hall: Hall, query: FindRequests) -> list[RequestView]:
     names = {*query.request_ids, *(call.unit.name for call in by_number if call is not None)}
     found = (hall.book.find(request_id) for request_id in sorted(names))
     return [_view(hall, call) for call in found if call is not None]
+
+
+def find_news(hall: Hall, query: FindNews) -> list[News]:
+    """Which of these calls there is anything to tell of."""
+    found = []
+    for request_id in sorted(set(query.request_ids)):
+        call = hall.book.find(request_id)
+        ended = call is None or call.unit.finished
+        count = 0 if call is None else call.feedback_count
+        if ended or count:
+            found.append(News(request_id, count, ended))
+    return found
 
 
 def _view(hall: Hall, call: Call) -> RequestView:
@@ -115,6 +129,7 @@ def ready_lanes(hall: Hall, keys: tuple[str, ...]) -> list[str]:
 
 ANSWERS: Final[dict[type[Any], Callable[[Hall, Any], Any]]] = {
     FindRequests: find_requests,
+    FindNews: find_news,
     ReadFeedback: read_feedback,
     ListMethods: list_methods,
     CountCalls: count_calls,

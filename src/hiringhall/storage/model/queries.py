@@ -7,7 +7,7 @@ from typing import Any
 
 from hiringhall.domain.lifecycle import State
 from hiringhall.domain.topics import plan_lane
-from hiringhall.ports.calls import CountCalls, FindRequests, LazyWorkers, ListMethods, ReadFeedback
+from hiringhall.ports.calls import CountCalls, FindNews, FindRequests, LazyWorkers, ListMethods, ReadFeedback
 from hiringhall.ports.questions import (
     Alive,
     FindPlan,
@@ -56,7 +56,7 @@ def answer(hall: Hall, query: Query) -> Any:
             return _history(hall, query.work)
         case Alive():
             return True
-        case FindRequests() | ReadFeedback() | ListMethods() | CountCalls() | LazyWorkers():
+        case FindRequests() | FindNews() | ReadFeedback() | ListMethods() | CountCalls() | LazyWorkers():
             return call_queries.ANSWERS[type(query)](hall, query)
         case _:
             return identity.answer(hall, query)

@@ -95,6 +95,7 @@ QUERIES: Final[dict[type[Any], Callable[..., Procedure]]] = {
     identity.FindSessions: logins.find_sessions,
     identity.FindSigningKeys: logins.find_signing_keys,
     calls.FindRequests: requests.find_requests,
+    calls.FindNews: requests.find_news,
     calls.ReadFeedback: feedback.read_feedback,
     calls.ListMethods: requests.list_methods,
     calls.CountCalls: requests.count_calls,

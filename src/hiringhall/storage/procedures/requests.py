@@ -9,11 +9,13 @@ from hiringhall.domain.call import Answer, Dispatch
 from hiringhall.domain.lifecycle import FINAL, State
 from hiringhall.ports.calls import (
     CountCalls,
+    FindNews,
     FindRequests,
     LazyWorkers,
     LazyWorkerView,
     ListMethods,
     MethodView,
+    News,
     RequestView,
     ServiceWorkerView,
 )
@@ -31,6 +33,12 @@ def find_requests(_: Context, query: FindRequests) -> Procedure:
         return []
     rows = yield Fetch("find_requests", {"names": sorted(names)})
     return [_view(row) for row in rows]
+
+
+def find_news(_: Context, query: FindNews) -> Procedure:
+    """Which of these calls there is anything to tell of."""
+    rows = (yield Fetch("find_news", {"names": sorted(set(query.request_ids))})) if query.request_ids else []
+    return [News(name, count, bool(ended)) for name, count, ended in rows]
 
 
 def _view(row: Row) -> RequestView:

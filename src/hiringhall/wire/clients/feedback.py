@@ -7,6 +7,7 @@ reads the next when the one before has gone out.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import secrets
 from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ PATH: Final = "/client/requests/{request_id}/feedback"
 IS_PATH: Final = re.compile(rb"/client/requests/[^/]+/feedback").fullmatch
 METHOD: Final = "GET"
 COMMENT_SECONDS: Final = 15.0
+AGAIN_SECONDS: Final = 1.0
+"""So long after it was in vain the database is asked again."""
 COMMENT: Final = b": still there\n\n"
 PAGE_ITEMS: Final = (8, 200)
 PAGE_BYTES: Final = 256 * 1024
@@ -155,6 +158,7 @@ class _Stream:
         self._over = hall.draining
         """The reader went away, or the process is about to end."""
         self._news = asyncio.Event()
+        self._gone = asyncio.Event()
         self._after = wish.after
         """The number of the last item that was sent."""
         self._limit = PAGE_ITEMS[0]
@@ -189,6 +193,7 @@ class _Stream:
     def end(self) -> None:
         """The process is about to end: the reader comes back with `Last-Event-ID`."""
         self._over = True
+        self._gone.set()
         self._news.set()
 
     async def _until_gone(self) -> None:
@@ -244,8 +249,9 @@ class _Stream:
             try:
                 rows: list[FeedbackRow] = await self._hall.store.read(ReadFeedback(work, self._after, self._limit))
             except StoreUnavailable:
-                self._news.clear()
-                await self._wait_for_news()  # of the re-check, which asks until the database is back
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(AGAIN_SECONDS):
+                        await self._gone.wait()
             else:
                 return rows
         return ()
