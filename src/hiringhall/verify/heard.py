@@ -35,15 +35,6 @@ ROUTES: dict[str, dict[str, tuple[str, str]]] = {
         "release": ("POST", "tasks/*/release"),
     },
 }
-LEFT_OUT_HEADERS = {
-    "host",
-    "connection",
-    "accept",
-    "accept-encoding",
-    "user-agent",
-    "content-length",
-    "accept-language",
-}
 
 
 class Reply(NamedTuple):

@@ -140,16 +140,17 @@ class Player:
 
     def _instead(self, expected: Expected) -> str:
         """Why nothing that came was what was expected: the nearest of what came."""
-        if self._running.status is not None:
-            return f"the worker has ended ({told(self._running.status)})"
         start = self._acted_at if expected.anytime else self._cursor
-        of_route = [h for h in self.timeline.heard[start:] if h.route == expected.request]
-        if not of_route:
-            before = [h for h in self.timeline.heard[:start] if h.route == expected.request and not h.taken]
-            later = "; one came, but before the step ahead of it" if before else ""
-            return f"no {expected.request} came within {expected.within_ms} ms{later}"
-        nearest = misfit(expected, of_route[-1], dict(self._saved))
-        return f"{expected.request} came, but {nearest or 'it was counted already'}"
+        of_route = [h for h in self.timeline.heard[start:] if h.route == expected.request and not h.taken]
+        status = self._running.status
+        ended = "" if status is None else f"; the worker has ended ({told(status)})"
+        if of_route:
+            nearest = misfit(expected, of_route[-1], dict(self._saved)) or "too late"
+            return f"{expected.request} came, but {nearest}{ended}"
+        before = [h for h in self.timeline.heard[:start] if h.route == expected.request and not h.taken]
+        if before:
+            return f"{expected.request} came, but before the step ahead{ended}"
+        return ended.removeprefix("; ") or f"no {expected.request} came within {expected.within_ms} ms"
 
     async def _on_never(self, never: Never) -> None:
         start = self._cursor
