@@ -342,7 +342,7 @@ class CallWriter(Writer):
     # --- what goes by itself -----------------------------------------------------------------------------------------
 
     def _sweep_deadlines(self) -> Draft:
-        return SweepDeadlines()
+        return SweepDeadlines(self._pick((3, 500), (1, 2), (1, 1)))
 
     def _forget_calls(self) -> Draft:
         return ForgetCalls(

@@ -23,6 +23,8 @@ MESSAGES_MAX: Final = 100
 MESSAGE_BYTES_MAX: Final = 8 * 1024 * 1024
 READY_COUNTED_MAX: Final = 1_000
 FEEDBACK_KEPT_MAX: Final = 10_000
+INEXACT: Final = 1e-6
+"""A sum of parts may be more than it should be by less than this, as the lanes come in one order or another."""
 OTHERS_FIRST_MS: Final = 5_000
 """For so long after an error a retried call is kept for other workers than the one that reported it."""
 
@@ -135,7 +137,7 @@ def share(lanes: Iterable[tuple[int, int]], *, limit: int) -> int:
     """How many messages a drain may take: of each of its lanes its part, (ready, live eligible workers) each, at least
     one in all and at most `limit`. A lone worker gets everything."""
     part = sum(ready / max(1, live) for ready, live in lanes)
-    return min(limit, max(1, ceil(part)))
+    return min(limit, max(1, ceil(part - INEXACT)))
 
 
 @lru_cache(maxsize=1_024)

@@ -44,7 +44,8 @@ WITH moment AS MATERIALIZED (
     SELECT count(*) AS n FROM busy WHERE busy.dispatch = 'race'
 ), part AS MATERIALIZED (
     SELECT CAST(least(
-        CAST(:limit AS bigint), greatest(1, ceil(sum(CAST(weighed.ready AS double precision) / weighed.live)))
+        CAST(:limit AS bigint),
+        greatest(1, ceil(sum(CAST(weighed.ready AS double precision) / weighed.live) - CAST(:inexact AS double precision)))
     ) AS bigint) AS n
     FROM weighed
     HAVING count(*) > 0 AND (SELECT raced.n FROM raced) = 0

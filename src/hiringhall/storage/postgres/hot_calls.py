@@ -12,6 +12,7 @@ from typing import Any
 
 from hiringhall.domain.announcement import rings_of_lanes
 from hiringhall.domain.call import (
+    INEXACT,
     MESSAGE_BYTES_MAX,
     MESSAGES_MAX,
     READY_COUNTED_MAX,
@@ -129,6 +130,7 @@ async def drain_at_once(
                 "limited": ask.limited,
                 "run_limit_ms": terms.call_run_limit_ms,
                 "counted_max": READY_COUNTED_MAX,
+                "inexact": INEXACT,
                 "bytes_max": MESSAGE_BYTES_MAX,
             },
         ),
