@@ -1,4 +1,4 @@
-"""`hall client …`: make clients, list them, remove them."""
+"""`hall client …`: make clients, give them secrets, list them, remove them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ import typer
 
 from hiringhall.cli.connection import Connection, DataOption, JsonOption, ServerOption, TokenOption
 from hiringhall.cli.output import print_columns, print_json, visible
-from hiringhall.cli.owners import RetireOption, SecretOption, owner_path, print_stored, put_parameters, read_secret
+from hiringhall.cli.owners import (
+    NewSecretOption,
+    RetireOption,
+    SecretOption,
+    owner_path,
+    print_stored,
+    put_parameters,
+    read_secret,
+    replace_secret,
+)
 from hiringhall.cli.plan import pages
 
-app: Final = typer.Typer(help="Make clients, list them, remove them.", no_args_is_help=True)
+app: Final = typer.Typer(help="Make clients, give them secrets, list them, remove them.", no_args_is_help=True)
 
 ClientArgument = Annotated[str, typer.Argument(metavar="NAME", help="The id of the client.")]
 
@@ -39,6 +48,25 @@ def add(
     body = {member: value for member, value in given.items() if value is not None}
     with Connection(server, token, data) as connection:
         answer = connection.call("PUT", owner_path("clients", name), json=body, params=put_parameters(retire=retire))
+    if as_json:
+        print_json(answer)
+        return
+    print_stored(name, answer)
+
+
+@app.command("secret")
+def secret(
+    name: ClientArgument,
+    secret: NewSecretOption = None,
+    retire: RetireOption = False,
+    as_json: JsonOption = False,
+    server: ServerOption = None,
+    token: TokenOption = None,
+    data: DataOption = None,
+) -> None:
+    """Give a client another secret, printed once if the hall makes it; the one before is good for 24 hours more."""
+    with Connection(server, token, data) as connection:
+        answer = replace_secret(connection, "clients", name, read_secret(secret), retire=retire)
     if as_json:
         print_json(answer)
         return

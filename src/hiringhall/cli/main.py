@@ -10,6 +10,7 @@ from hiringhall import __version__
 from hiringhall.cli.call import call, cancel, follow_command
 from hiringhall.cli.client import app as client_app
 from hiringhall.cli.explain import explain
+from hiringhall.cli.key import app as key_app
 from hiringhall.cli.plan import app as plan_app
 from hiringhall.cli.serve import HELP as SERVE_HELP
 from hiringhall.cli.serve import serve_command
@@ -34,6 +35,7 @@ app.add_typer(work_app, name="work")
 app.add_typer(worker_app, name="worker")
 app.add_typer(service_app, name="service")
 app.add_typer(client_app, name="client")
+app.add_typer(key_app, name="key")
 app.add_typer(verify_app, name="verify")
 app.command("call")(call)
 app.command("follow")(follow_command)

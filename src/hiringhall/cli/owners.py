@@ -10,10 +10,19 @@ from urllib.parse import quote
 
 import typer
 
+from hiringhall.cli.connection import Connection
 from hiringhall.cli.output import visible
 from hiringhall.cli.trouble import USAGE, Trouble
 
 SecretOption = Annotated[
+    str | None,
+    typer.Option(
+        "--secret",
+        metavar="TEXT",
+        help="The secret; - reads it from standard input. Without it the hall makes one for what is new.",
+    ),
+]
+NewSecretOption = Annotated[
     str | None,
     typer.Option(
         "--secret", metavar="TEXT", help="The secret; - reads it from standard input. Without it the hall makes one."
@@ -34,9 +43,18 @@ def read_secret(given: str | None) -> str | None:
     return sys.stdin.readline().rstrip("\r\n") if given == "-" else given
 
 
-def put_parameters(*, retire: bool) -> dict[str, str]:
+def put_parameters(*, retire: bool, make_secret: bool = False) -> dict[str, str]:
     """The query of a request that makes or changes."""
-    return {"retire": "true"} if retire else {}
+    return {name: "true" for name, wanted in (("retire", retire), ("make_secret", make_secret)) if wanted}
+
+
+def replace_secret(connection: Connection, kind: str, name: str, secret: str | None, *, retire: bool) -> dict[str, Any]:
+    """Give a service or client that there is another secret; None: one that the hall makes. Returns the answer."""
+    path, parameters = owner_path(kind, name), put_parameters(retire=retire, make_secret=secret is None)
+    connection.call("GET", path)  # or a misspelt name would make one
+    body = {} if secret is None else {"secret": secret}
+    answer: dict[str, Any] = connection.call("PUT", path, json=body, params=parameters)
+    return answer
 
 
 def print_stored(name: str, answer: dict[str, Any]) -> None:

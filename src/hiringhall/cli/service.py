@@ -1,4 +1,4 @@
-"""`hall service …`: make services, give them settings, pause and remove them."""
+"""`hall service …`: make services, give them secrets and settings, pause and remove them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from hiringhall.cli.connection import Connection, DataOption, JsonOption, Refusal, ServerOption, TokenOption
 from hiringhall.cli.output import print_columns, print_json, visible
 from hiringhall.cli.owners import (
+    NewSecretOption,
     RetireOption,
     SecretOption,
     owner_path,
@@ -16,11 +17,14 @@ from hiringhall.cli.owners import (
     put_parameters,
     read_secret,
     read_settings,
+    replace_secret,
 )
 from hiringhall.cli.plan import pages
 from hiringhall.cli.trouble import Trouble
 
-app: Final = typer.Typer(help="Make services, give them settings, pause and remove them.", no_args_is_help=True)
+app: Final = typer.Typer(
+    help="Make services, give them secrets and settings, pause and remove them.", no_args_is_help=True
+)
 
 ServiceArgument = Annotated[str, typer.Argument(metavar="NAME", help="The id of the service.")]
 
@@ -39,11 +43,30 @@ def add(
     token: TokenOption = None,
     data: DataOption = None,
 ) -> None:
-    """Make a service, or give one another secret; a secret that the hall makes is printed once."""
+    """Make a service, or change one; a secret that the hall makes is printed once."""
     given = {"secret": read_secret(secret), "dispatch": dispatch}
     body = {member: value for member, value in given.items() if value is not None}
     with Connection(server, token, data) as connection:
         answer = connection.call("PUT", owner_path("services", name), json=body, params=put_parameters(retire=retire))
+    if as_json:
+        print_json(answer)
+        return
+    print_stored(name, answer)
+
+
+@app.command("secret")
+def secret(
+    name: ServiceArgument,
+    secret: NewSecretOption = None,
+    retire: RetireOption = False,
+    as_json: JsonOption = False,
+    server: ServerOption = None,
+    token: TokenOption = None,
+    data: DataOption = None,
+) -> None:
+    """Give a service another secret, printed once if the hall makes it; the one before is good for 24 hours more."""
+    with Connection(server, token, data) as connection:
+        answer = replace_secret(connection, "services", name, read_secret(secret), retire=retire)
     if as_json:
         print_json(answer)
         return

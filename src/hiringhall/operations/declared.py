@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from hiringhall.config import BadSetting, Declared
 from hiringhall.domain.owners import (
@@ -17,11 +17,12 @@ from hiringhall.domain.owners import (
 from hiringhall.domain.plan import Problem
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
-from hiringhall.operations.owners import Stored, put_client, put_service
+from hiringhall.operations.owners import Choice, Stored, put_client, put_service
 from hiringhall.operations.service_settings import settings_of
 from hiringhall.ports.identity import ClientView, FindClients, FindServices, ServiceView
 
 Wish = TypeVar("Wish")
+UNMADE: Final = Choice(spare=False)
 
 
 async def apply_declared(hall: Hall, declared: Declared) -> None:
@@ -36,11 +37,11 @@ async def apply_declared(hall: Hall, declared: Declared) -> None:
         service = await _news_of_service(
             hall, name, _checked(read_service(members), complaint_about_service(name), place)
         )
-        _agreed(await put_service(hall, name, service, spare=False), place)
+        _agreed(await put_service(hall, name, service, UNMADE), place)
     for name, members in declared.clients.items():
         place = f"clients.{name} in {declared.path}"
         client = _checked(read_client(members), complaint_about_client(name), place)
-        _agreed(await put_client(hall, name, await _news_of_client(hall, name, client), spare=False), place)
+        _agreed(await put_client(hall, name, await _news_of_client(hall, name, client), UNMADE), place)
 
 
 def _checked(wish: Wish | list[Problem], complaint: str | None, place: str) -> Wish:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 from hiringhall.auth.credentials import hash_chosen, made_secret
 from hiringhall.auth.verifier import Busy
@@ -20,6 +21,22 @@ NO_KEY = Refused(
 BUSY = Refused("unavailable", "too many secrets wait to be hashed; try again", extra={"retry_after": 1})
 
 
+OUTRUN = Refused(
+    "unavailable", "its secret is being replaced by others again and again; try again", extra={"retry_after": 1}
+)
+ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How secrets are dealt with. `retire`: the one before ends now. `make_secret`: a new one is made. `spare`: one is
+    made for whoever is made without a secret."""
+
+    retire: bool = False
+    make_secret: bool = False
+    spare: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """It is stored. `made_secret`: the one that was made, which cannot be told again."""
@@ -29,10 +46,9 @@ class Stored:
 
 
 async def put_service(
-    hall: Hall, service: str, wish: ServiceWish, *, retire: bool = False, spare: bool = True, source: str = ""
+    hall: Hall, service: str, wish: ServiceWish, choice: Choice = Choice(), *, source: str = ""
 ) -> Stored | Refused:
-    """Make a service, or change what is said of it; the same again changes nothing. `spare`: one that is made without a
-    secret gets a made one.
+    """Make a service, or change what is said of it; the same again changes nothing.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
@@ -44,48 +60,59 @@ async def put_service(
         name: None if value is None else keyring.seal(value.encode(), about_setting(service, name))
         for name, value in wish.settings.items()
     }
-    secret = await _hashed(hall, "worker", service, wish.secret, source)
-    if isinstance(secret, Refused):
-        return secret
-    told, hashed = made_secret()
-    fallback = hashed if spare and wish.secret is None else None
-    put: Put = await hall.coalescer.one(
-        PutService(service, secret, fallback, retire, sealed, wish.dispatch, wish.methods)
-    )
-    return Stored(put.created, told if put.spare_used else None)
+    ask = PutService(service, retire=choice.retire, settings=sealed, dispatch=wish.dispatch, methods=wish.methods)
+    return await _put(hall, "worker", service, ask, wish.secret, choice, source)
 
 
 async def put_client(
-    hall: Hall, client: str, wish: ClientWish, *, retire: bool = False, spare: bool = True, source: str = ""
+    hall: Hall, client: str, wish: ClientWish, choice: Choice = Choice(), *, source: str = ""
 ) -> Stored | Refused:
-    """Make a client, or change what is said of it; the same again changes nothing. `spare`: one that is made without a
-    secret gets a made one.
+    """Make a client, or change what is said of it; the same again changes nothing.
 
     Raises:
         StoreUnavailable: the database cannot be reached.
     """
     if wish.allow is None and not await hall.store.read(FindClients((client,))):
         return Refused("validation_error", "allow: is missing: a new client needs patterns of what it may call")
-    secret = await _hashed(hall, "client", client, wish.secret, source)
-    if isinstance(secret, Refused):
-        return secret
-    told, hashed = made_secret()
-    fallback = hashed if spare and wish.secret is None else None
-    put: Put = await hall.coalescer.one(PutClient(client, secret, fallback, retire, wish.allow))
-    return Stored(put.created, told if put.spare_used else None)
+    ask = PutClient(client, retire=choice.retire, allow=wish.allow)
+    return await _put(hall, "client", client, ask, wish.secret, choice, source)
 
 
-async def _hashed(hall: Hall, role: Role, owner: str, secret: str | None, source: str) -> HashedSecret | Refused | None:
-    """How a secret is stored; None if there is none, or it is the owner's present one."""
-    if secret is None:
-        return None
-    try:
-        known = await hall.logins.secret_id(role, owner, secret, source)
-        if known is not None and not known.previous:
-            return None
-        return await hall.logins.verifier.result(partial(hash_chosen, secret), source)
-    except Busy:
-        return BUSY
+async def _put(
+    hall: Hall, role: Role, owner: str, ask: PutService | PutClient, chosen: str | None, choice: Choice, source: str
+) -> Stored | Refused:
+    """Store it with a chosen secret, a made one, or none. A chosen one is hashed with a salt of its own, so that only
+    here can be seen whether it is the present one; if another comes meanwhile (many servers start with the same new one
+    in `hall.toml`), it is compared again."""
+    told, made = made_secret()
+    if choice.make_secret:
+        if chosen is not None:
+            return Refused("validation_error", "secret: either choose one, or have one made")
+        ask = replace(ask, secret=made)
+    elif chosen is None and choice.spare:
+        ask = replace(ask, spare=made)
+    for _ in range(ATTEMPTS):
+        if chosen is not None:
+            try:
+                secret, instead_of = await _hashed(hall, role, owner, chosen, source)
+            except Busy:
+                return BUSY
+            ask = replace(ask, secret=secret, instead_of=instead_of)
+        put: Put = await hall.coalescer.one(ask)
+        if not put.outrun:
+            return Stored(put.created, told if put.spare_used or choice.make_secret else None)
+    return OUTRUN
+
+
+async def _hashed(
+    hall: Hall, role: Role, owner: str, chosen: str, source: str
+) -> tuple[HashedSecret | None, str | None]:
+    """How a secret is stored (None if it is the owner's present one), and the id of the one whose place it takes."""
+    present, known = await hall.logins.find_secret(role, owner, chosen, source)
+    if known is not None and known is present:
+        return None, None
+    hashed = await hall.logins.verifier.result(partial(hash_chosen, chosen), source)
+    return hashed, None if present is None else present.id
 
 
 async def reseal(hall: Hall) -> None:

@@ -13,9 +13,11 @@ from hiringhall.auth import credentials
 from hiringhall.auth.keyring import Keyring, Keyrings
 from hiringhall.auth.tokens import wall_clock
 from hiringhall.auth.verifier import WAITING_OF_A_SOURCE_MAX
+from hiringhall.domain.owners import ServiceWish
 from hiringhall.domain.refusals import Refused
 from hiringhall.domain.topics import topic_of_access
-from hiringhall.ports.identity import DeleteService, FindSessions, FindSigningKeys, PutService
+from hiringhall.operations.owners import Choice, Stored, put_service
+from hiringhall.ports.identity import DeleteService, FindSecrets, FindSessions, FindSigningKeys, PutService
 from hiringhall.ports.store import Store, StoreUnavailable
 from tests.wire.login.gatehouse import CHOSEN, Gatehouse, gatehouse
 
@@ -163,6 +165,20 @@ async def test_a_revoked_secret_that_is_rung_elsewhere(house: Gatehouse) -> None
     await house.store.store.commit([PutService("math", retire=True)])
     house.wakeups.ring("*")
     await house.worker(old, status=401)
+
+
+async def test_servers_that_bring_the_same_new_secret_at_once(store: Store) -> None:
+    """Declared in `hall.toml`: servers that start at once with a new secret leave the one before valid."""
+    async with gatehouse(store) as one, gatehouse(store) as two:
+        wish = ServiceWish(secret=CHOSEN)
+        old = await one.service()
+        put = [put_service(house.hall, "math", wish, Choice(spare=False)) for house in (one, two)]
+        assert await asyncio.gather(*put) == [Stored(False), Stored(False)]
+        secrets = await store.read(FindSecrets((("worker", "math"),)))
+        assert [(secret.kind, secret.previous) for secret in secrets] == [("argon2", False), ("sha256", True)]
+        two.wakeups.ring("*")
+        await two.worker(CHOSEN)
+        await two.worker(old)
 
 
 async def test_keys_are_replaced(house: Gatehouse) -> None:

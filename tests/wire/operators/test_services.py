@@ -15,7 +15,7 @@ from hiringhall.config import Settings
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.login import Attempt, Granted
 from hiringhall.operations.service_settings import settings_of
-from hiringhall.ports.identity import ReadSettings
+from hiringhall.ports.identity import FindSigningKeys, ReadSettings
 from hiringhall.storage.sqlite.store import SqliteStore
 from hiringhall.wakeups.local import LocalWakeups
 from tests.wire.operators.conftest import OPERATOR, Operator
@@ -57,6 +57,31 @@ async def test_a_chosen_secret_is_not_told(operator: Operator) -> None:
     made = await operator.call("PUT", "/admin/clients/ci", 201, json={"secret": "chosen", "allow": ["*"]})
     assert "secret" not in made
     assert await logs_in(operator, "ci", "chosen", "client")
+
+
+@pytest.mark.parametrize(
+    ("path", "role", "body"), [("services/math", "worker", {}), ("clients/math", "client", {"allow": ["*"]})]
+)
+async def test_a_new_secret_is_made_for_one_that_is_there(operator: Operator, path: str, role: str, body: Any) -> None:
+    """`?make_secret=true` makes a new secret and tells it once; the one before stays good for a day, or ends now."""
+    secrets = [(await operator.call("PUT", f"/admin/{path}", 201, json=body))["secret"]]
+    secrets.append((await operator.call("PUT", f"/admin/{path}?make_secret=true"))["secret"])
+    assert [await logs_in(operator, "math", secret, role) for secret in secrets] == [True, True]
+    secrets.append((await operator.call("PUT", f"/admin/{path}?make_secret=true&retire=true"))["secret"])
+    assert [await logs_in(operator, "math", secret, role) for secret in secrets] == [False, False, True]
+    refused = await operator.call("PUT", f"/admin/{path}?make_secret=true", 422, json={"secret": "chosen"})
+    assert "either choose one, or have one made" in refused["detail"]
+
+
+async def test_the_signing_key_is_replaced(operator: Operator) -> None:
+    """`POST /admin/keys/rotate`: all servers sign with a new key; the one before is good for one token lifetime."""
+    signing = operator.hall.identities.signing
+    before = await signing.rotate()
+    answer = await operator.call("POST", "/admin/keys/rotate")
+    assert answer["key_id"] != before
+    assert answer["previous_seconds"] == signing.lifetime_seconds
+    keys = await operator.hall.store.read(FindSigningKeys())
+    assert [(key.kid, key.retired_ms_ago is None) for key in keys[:2]] == [(answer["key_id"], True), (before, False)]
 
 
 async def test_absent_members_keep_their_value(operator: Operator) -> None:
@@ -164,6 +189,7 @@ async def test_a_client_is_changed(operator: Operator) -> None:
         ("services/a%2Fb", {}, "service_id"),
         ("clients/operator", {"allow": []}, "client_id"),
         ("clients/ci", {"allow": "s3cret"}, "allow"),
+        ("clients/ci", {"allow": ["*s3cret" * 9]}, "allow"),
         ("clients/ci", {"allow": [1]}, "allow"),
         ("clients/ci", {"allow": [""]}, "allow"),
     ],

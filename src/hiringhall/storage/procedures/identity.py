@@ -74,7 +74,7 @@ def put_client(context: Context, asks: Sequence[PutClient]) -> Procedure:
 def _put_secret(
     context: Context, role: Role, owner: str, ask: PutService | PutClient, *, created: bool
 ) -> Generator[Step, list[Row], Put]:
-    """A new secret leaves the one before valid for a while, and ends the one before that."""
+    """A new secret leaves the one before valid for a while, and ends the one before that. The owner's row is locked."""
     spare_used = created and ask.secret is None and ask.spare is not None
     secret = ask.spare if spare_used else ask.secret
     whose = {"role": role, "owner": owner}
@@ -82,6 +82,10 @@ def _put_secret(
         if ask.retire:
             yield Many("delete_previous_secrets", [whose])
         return Put(created)
+    if ask.instead_of is not None:
+        present = yield Fetch("find_present_secret", whose)
+        if [row[0] for row in present] != [ask.instead_of]:
+            return Put(created, outrun=True)
     if ask.retire:
         yield Many("delete_secrets", [whose])
     else:

@@ -13,7 +13,7 @@ from hiringhall.operations.hall import Hall
 from hiringhall.operations.owners import put_client as put
 from hiringhall.ports.identity import ClientView, DeleteClient, FindClients, ListClients
 from hiringhall.wire.operators.answers import Stop, agreed, json_answer, rfc3339
-from hiringhall.wire.operators.owners import name_in_path, source_of, stored, wish_in_body
+from hiringhall.wire.operators.owners import choice_in_query, name_in_path, source_of, stored, wish_in_body
 from hiringhall.wire.operators.owners_structs import Client, ClientAnswer, ClientDeleted, ClientsAnswer
 from hiringhall.wire.operators.parameters import Query
 
@@ -25,9 +25,9 @@ def _name(request: Request) -> str:
 async def put_client(hall: Hall, request: Request) -> Response:
     """Make a client, or change it: absent members keep their value. A made secret is told once."""
     client = _name(request)
-    retire = Query(request, ("retire",)).yes("retire")
+    choice = choice_in_query(request)
     wish = await wish_in_body(request, read_client)
-    done = stored(await put(hall, client, wish, retire=retire, source=source_of(hall, request)))
+    done = stored(await put(hall, client, wish, choice, source=source_of(hall, request)))
     shown = client_of(await _found(hall, client))
     answer = ClientAnswer(shown, msgspec.UNSET if done.made_secret is None else done.made_secret)
     return json_answer(answer, 201 if done.created else 200)

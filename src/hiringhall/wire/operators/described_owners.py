@@ -1,4 +1,4 @@
-"""Descriptions of the operators' routes about services and clients."""
+"""Descriptions of the operators' routes about services, clients and the key that signs their tokens."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ IN_PATHS: Final[dict[str, dict[str, Any]]] = {
 }
 """Names in paths by stricter rules than those of identifiers."""
 RETIRE: Final = Parameter("retire", SWITCH, "End the secret before the present one now, instead of after 24 hours")
+MAKE_SECRET: Final = Parameter("make_secret", SWITCH, "Also give one that is there a new secret, which is told once")
 FORCE: Final = Parameter("force", SWITCH, "Although calls are open: they are cancelled")
 LIMIT: Final = Parameter("limit", {"type": "integer", "minimum": 1, "maximum": 1_000}, "How many entries at most")
 AFTER: Final = Parameter("after", _name(IDENTIFIER_PATTERN), "The last entry of the page before, as `next` named it")
@@ -32,7 +33,7 @@ CLIENT: Final = "/admin/clients/{client_id}"
 def _put(path: str, kind: str, body: Any, answer: Any) -> Described:
     return Described(
         "PUT", path, f"Make a {kind}, or change it: absent members keep their value", {200: answer, 201: answer},
-        parameters=(RETIRE,), body=body, body_required=False, refusals=(400, 413, 415, 422),
+        parameters=(RETIRE, MAKE_SECRET), body=body, body_required=False, refusals=(400, 413, 415, 422),
     )  # fmt: skip
 
 
@@ -61,5 +62,8 @@ DESCRIBED: Final[tuple[Described, ...]] = (
     Described("GET", CLIENT, "Show a client", {200: structs.ClientAnswer}, refusals=(404, 422)),
     Described(
         "DELETE", CLIENT, "Remove a client: it is out at once", {200: structs.ClientDeleted}, refusals=(404, 422)
+    ),
+    Described(
+        "POST", "/admin/keys/rotate", "Sign access tokens with a new key", {200: structs.KeyAnswer}, refusals=(422,)
     ),
 )  # fmt: skip

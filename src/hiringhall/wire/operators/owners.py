@@ -10,9 +10,9 @@ from starlette.requests import Request
 from hiringhall.domain.plan import Problem
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
-from hiringhall.operations.owners import Stored
+from hiringhall.operations.owners import Choice, Stored
 from hiringhall.wire.operators.answers import Stop
-from hiringhall.wire.operators.parameters import decode_json, invalid, path_id, read_body, refuse_multipart
+from hiringhall.wire.operators.parameters import Query, decode_json, invalid, path_id, read_body, refuse_multipart
 
 Wish = TypeVar("Wish")
 
@@ -37,6 +37,12 @@ async def wish_in_body(request: Request, read: Callable[[object], Wish | list[Pr
     more = f"; and {len(wish) - 3} more" if len(wish) > 3 else ""
     problems = [{"field": problem.field, "reason": problem.reason} for problem in wish]
     raise Stop("validation_error", told + more, problems=problems)
+
+
+def choice_in_query(request: Request) -> Choice:
+    """What is to become of secrets."""
+    query = Query(request, ("retire", "make_secret"))
+    return Choice(retire=query.yes("retire"), make_secret=query.yes("make_secret"))
 
 
 def source_of(hall: Hall, request: Request) -> str:

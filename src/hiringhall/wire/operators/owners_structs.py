@@ -82,6 +82,13 @@ class ServicesAnswer(Struct):
     next: str | None
 
 
+class KeyAnswer(Struct):
+    """The key that signs access tokens now. The one before is accepted for `previous_seconds` more."""
+
+    key_id: str
+    previous_seconds: Annotated[float, Meta(gt=0)]
+
+
 class ServiceDeleted(Struct):
     """The service is gone, and the logins of its workers have ended."""
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from hiringhall.domain.lifecycle import Move
 from hiringhall.operations.hall import Hall
-from hiringhall.wire.operators import clients, plans, services, tasks, workers
+from hiringhall.wire.operators import clients, keys, plans, services, tasks, workers
 from hiringhall.wire.operators.access import Access
 from hiringhall.wire.operators.description import openapi
 from hiringhall.wire.operators.metrics import metrics
@@ -66,4 +66,5 @@ SERVED: Final[tuple[Served, ...]] = (
     Served("PUT", "/admin/clients/{client_id}", clients.put_client),
     Served("GET", "/admin/clients/{client_id}", clients.show_client),
     Served("DELETE", "/admin/clients/{client_id}", clients.delete_client),
+    Served("POST", "/admin/keys/rotate", keys.rotate),
 )

@@ -14,7 +14,7 @@ from hiringhall.operations.hall import Hall
 from hiringhall.operations.owners import put_service as put
 from hiringhall.ports.identity import DeleteService, FindServices, ListServices, PauseService, ServiceView
 from hiringhall.wire.operators.answers import Stop, agreed, json_answer, rfc3339
-from hiringhall.wire.operators.owners import name_in_path, source_of, stored, wish_in_body
+from hiringhall.wire.operators.owners import choice_in_query, name_in_path, source_of, stored, wish_in_body
 from hiringhall.wire.operators.owners_structs import (
     MethodOverride,
     Service,
@@ -32,9 +32,9 @@ def _name(request: Request) -> str:
 async def put_service(hall: Hall, request: Request) -> Response:
     """Make a service, or change it: absent members keep their value. A made secret is told once."""
     service = _name(request)
-    retire = Query(request, ("retire",)).yes("retire")
+    choice = choice_in_query(request)
     wish = await wish_in_body(request, read_service)
-    done = stored(await put(hall, service, wish, retire=retire, source=source_of(hall, request)))
+    done = stored(await put(hall, service, wish, choice, source=source_of(hall, request)))
     shown = service_of(await _found(hall, service))
     answer = ServiceAnswer(shown, msgspec.UNSET if done.made_secret is None else done.made_secret)
     return json_answer(answer, 201 if done.created else 200)
