@@ -73,6 +73,18 @@ async def test_withdraw_what_is_held(calls: CallDesk, answer: Answer) -> None:
     refused(await calls.ask(Withdraw("r-1", "web")), "already_finished")
 
 
+async def test_a_new_incarnation_has_nothing_to_stop(calls: CallDesk) -> None:
+    """What a worker was to stop ends with its process: the call is cancelled, and the next process is told nothing."""
+    await calls.hire(ANN)
+    await calls.calls("r-1")
+    await calls.take_call(ANN)
+    await calls.ask(Withdraw("r-1", "web"))
+    await calls.login(ANN, "another")
+    await calls.register(ANN, "add", sid="another")
+    assert await calls.stands("r-1") == "cancelled: cancelled"
+    assert (await calls.worker(ANN)).cancels == ()
+
+
 async def test_a_cancelled_call_whose_lease_ends(calls: CallDesk) -> None:
     """`cancelled` if its lease ends before the worker answers."""
     await calls.hire(ANN, BEN)

@@ -8,7 +8,8 @@ from hiringhall.domain.call import Answer, Dispatch
 from hiringhall.domain.lifecycle import State
 from hiringhall.ports.asks import DirectWorker
 from hiringhall.ports.calls import Lock, Locked, SweepDeadlines, Withdraw
-from tests.storage.call_desk import ANN, BEN, CAT, FOREIGN, CallDesk
+from hiringhall.ports.identity import PauseService
+from tests.storage.call_desk import ANN, BEN, CAT, FOREIGN, MATH, CallDesk
 from tests.storage.desk import refused
 
 RACE = Dispatch.RACE
@@ -66,6 +67,18 @@ async def test_a_quiet_worker_may_lock(calls: CallDesk) -> None:
     await calls.take_call(ANN)
     await calls.ask(DirectWorker(ANN, quiet=True))
     await calls.locked(ANN, "r-1")
+
+
+async def test_what_is_paused_is_not_locked(calls: CallDesk) -> None:
+    """A call of a paused service is handed to nobody, by a lock either; whoever holds one keeps it."""
+    await calls.hire(ANN, BEN)
+    await calls.calls("r-1", "r-2", dispatch=RACE)
+    await calls.locked(ANN, "r-1")
+    await calls.ask(PauseService(MATH, True))
+    refused(await calls.lock(BEN, "r-2"), "not_eligible")
+    assert (await calls.locked(ANN, "r-1")).again
+    await calls.ask(PauseService(MATH, False))
+    await calls.locked(BEN, "r-2")
 
 
 async def test_an_exclusive_call_is_locked_already(calls: CallDesk) -> None:

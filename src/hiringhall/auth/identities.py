@@ -81,7 +81,7 @@ class Identities:
         view = self._sessions.last(identity.session)
         if identity.role != "client" or view is None or view.allow is None:
             return False
-        return _patterns(view.allow).fullmatch(f"{service}/{method}") is not None
+        return _allowed(view.allow, f"{service}/{method}")
 
     def _look_into(self, header: bytes | None, role: str, done: Done, *, again: bool) -> None:
         bearer = self._tokens.bearer(header)
@@ -146,6 +146,11 @@ def _topics_of(_: str, view: SessionView | None) -> tuple[str, ...]:
     if view.service is None:
         return (topic_of_access("client", view.subject), topic_of_client(view.subject))
     return (topic_of_access("worker", view.service), topic_of_worker(service_worker(view.service, view.subject)))
+
+
+@lru_cache(maxsize=16_384)
+def _allowed(allow: str, full_method: str) -> bool:
+    return _patterns(allow).fullmatch(full_method) is not None
 
 
 @lru_cache(maxsize=4_096)

@@ -16,7 +16,9 @@ SECRET_CHARACTERS_MAX: Final = 256
 SETTINGS_MAX: Final = 200
 VALUE_CHARACTERS_MAX: Final = 16 * 1024
 METHODS_MAX: Final = 1_000
-PATTERNS_MAX: Final = 1_000
+PATTERNS_MAX: Final = 200
+PATTERN_STARS_MAX: Final = 8
+"""Each star of each pattern may go through the whole of a method's name, for every call."""
 PATTERN_CHARACTERS_MAX: Final = 2 * IDENTIFIER_CHARACTERS_MAX + 1
 OPERATOR: Final = "operator"
 """The client as which the operator's token acts. No client may be called so."""
@@ -173,9 +175,14 @@ class _Reading:
         if not isinstance(found, list) or not all(isinstance(pattern, str) for pattern in found):
             self._complain("allow", "must be a list of patterns like 'math/*'")
             return None
-        if len(found) > PATTERNS_MAX or any(not 1 <= len(each) <= PATTERN_CHARACTERS_MAX for each in found):
+        if len(found) > PATTERNS_MAX or any(
+            not 1 <= len(each) <= PATTERN_CHARACTERS_MAX or each.count("*") > PATTERN_STARS_MAX for each in found
+        ):
             longest = PATTERN_CHARACTERS_MAX
-            self._complain("allow", f"must be at most {PATTERNS_MAX} patterns of 1 to {longest} characters")
+            self._complain(
+                "allow",
+                f"must be at most {PATTERNS_MAX} patterns of 1 to {longest} characters and {PATTERN_STARS_MAX} stars",
+            )
             return None
         return json.dumps(found, separators=(",", ":"))
 

@@ -126,7 +126,8 @@ def lock(hall: Hall, ask: Lock) -> Locked | Refused:
         return Locked(unit.id, unit.version, again=True)
     if unit.state is not State.READY or call.dispatch is not Dispatch.RACE:
         return Refused("already_locked", f"another worker has the call {ask.request_id!r}")
-    if not is_reachable(hall, ask.worker) or not hall.book.fits(ask.worker, hall.book.lanes[unit.lane_key]):
+    lane = hall.book.lanes[unit.lane_key]
+    if not is_reachable(hall, ask.worker) or not hall.book.fits(ask.worker, lane) or lane.paused:
         return Refused("not_eligible", "this worker may not take the call")
     hand_over(hall, call, ask.worker, limited=ask.limited)
     return Locked(unit.id, unit.version)

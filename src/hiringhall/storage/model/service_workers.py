@@ -36,6 +36,8 @@ def register(hall: Hall, ask: RegisterServiceWorker) -> Registered | Refused:
     for unit in hall.held_by(ask.worker):
         hall.take_back(unit, Cause.WORKER_RESTARTED)
     hall.book.drop_offers(worker=ask.worker)
+    for told in [told for told in hall.directives if told[0] == ask.worker]:
+        del hall.directives[told]
     hall.book.methods |= {(ask.service, method) for method in ask.capabilities.methods}
     own = worker_lane(ask.worker)
     if own not in hall.book.lanes:

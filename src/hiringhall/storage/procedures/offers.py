@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from hiringhall.domain.call import Dispatch
 from hiringhall.domain.lifecycle import State
@@ -12,6 +12,12 @@ from hiringhall.ports.calls import Lock, Locked
 from hiringhall.storage.procedure import Context, Fetch, FetchMany, Procedure, Row, Step
 from hiringhall.storage.procedures.calls import Call, HandOver, hand_over, lock_calls, no_such_call
 from hiringhall.storage.procedures.standing import Standing, find_standings
+
+
+REASONS: Final = (
+    "this worker cannot do what the request requires, takes nothing any more, or the service is paused: GET "
+    "/worker/messages tells what it may lock"
+)
 
 
 def lock(context: Context, asks: Sequence[Lock]) -> Procedure:
@@ -72,5 +78,5 @@ def _judge(ask: Lock, call: Call, winners: Mapping[int, str], *, fits: bool) -> 
             "already_locked", f"this worker does not own the request {ask.request_id!r}, and cannot by a lock"
         )
     if not fits:
-        return Refused("not_eligible", "this worker cannot do what the request requires, or takes nothing any more")
+        return Refused("not_eligible", REASONS)
     return Locked(unit.id, unit.version + 1)

@@ -51,6 +51,7 @@ def _register(context: Context, ask: RegisterServiceWorker) -> Generator[Step, l
     holds = yield Fetch("find_holds", {"workers": [ask.worker]})
     yield from return_holds(context, ask.worker, (row[0] for row in holds), Cause.WORKER_RESTARTED)
     yield Fetch("delete_offers_to", {"worker": ask.worker})
+    yield Many("delete_directives", [{"worker": ask.worker}])  # what the one before was to stop, this one never had
     yield from _renew_fits(context, ask, paused=services[ask.service])
     context.ring(topic_of_worker(ask.worker))
     context.ring(topic_of_service(ask.service))

@@ -77,7 +77,7 @@ def call_body(body: bytes) -> CallBody | Refused:
             reader = READERS.get(name)
             if reader is not None:
                 value = _value(raw)
-                if value is not None or name == "wait":
+                if value is not None:
                     member, read = reader
                     values[member] = read(value)
             elif name not in MEMBERS:
