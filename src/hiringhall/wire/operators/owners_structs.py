@@ -11,6 +11,7 @@ from hiringhall.domain.owners import (
     METHODS_MAX,
     OPERATOR,
     PATTERN_CHARACTERS_MAX,
+    PATTERN_STARS_MAX,
     PATTERNS_MAX,
     SECRET_CHARACTERS_MAX,
     SETTINGS_MAX,
@@ -23,12 +24,13 @@ from hiringhall.wire.operators.structs import IDENTIFIER_PATTERN, Count, Identif
 SERVICE_PATTERN = IDENTIFIER_PATTERN.replace("[^", "[^/")
 """As an identifier, without a slash."""
 CLIENT_PATTERN = f"^(?!{OPERATOR}$)" + IDENTIFIER_PATTERN[1:]
+STARS_PATTERN = f"^(?:[^*]*\\*){{0,{PATTERN_STARS_MAX}}}[^*]*$"
 SETTING_PATTERN = f"^(?!(?:{'|'.join(sorted(TOLD_ANYWAY))})$)" + IDENTIFIER_PATTERN[1:]
 
 Secret = Annotated[str, Meta(min_length=1, max_length=SECRET_CHARACTERS_MAX)]
 SettingName = Annotated[str, Meta(min_length=1, max_length=IDENTIFIER_CHARACTERS_MAX, pattern=SETTING_PATTERN)]
 SettingValue = Annotated[str, Meta(max_length=VALUE_CHARACTERS_MAX)]
-Pattern = Annotated[str, Meta(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
+Pattern = Annotated[str, Meta(min_length=1, max_length=PATTERN_CHARACTERS_MAX, pattern=STARS_PATTERN)]
 Dispatch = Literal["exclusive", "race", "broadcast"]
 
 
