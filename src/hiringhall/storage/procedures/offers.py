@@ -13,7 +13,6 @@ from hiringhall.storage.procedure import Context, Fetch, FetchMany, Procedure, R
 from hiringhall.storage.procedures.calls import Call, HandOver, hand_over, lock_calls, no_such_call
 from hiringhall.storage.procedures.standing import Standing, find_standings
 
-
 REASONS: Final = (
     "this worker cannot do what the request requires, takes nothing any more, or the service is paused: GET "
     "/worker/messages tells what it may lock"
