@@ -1,0 +1,18 @@
+// Worker SDK and client for Hiring Hall, over plain HTTP, without dependencies.
+
+export {
+  CallFailed,
+  CallPending,
+  Cancelled,
+  Fail,
+  HallError,
+  Refused,
+  Release,
+  Superseded,
+  Unauthorized,
+  Unreachable,
+  Unsendable,
+} from "./errors.js";
+export { JsonNumber } from "./json.js";
+export { PlanWorker } from "./plans/worker.js";
+export { Task } from "./plans/task.js";
