@@ -66,8 +66,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "invalid_wait": ("`wait` is negative or not a number.", "Send a number of seconds; more than 55 counts as 55."),
     "key_missing": (
-        "A setting of a service can be stored only encrypted, and this hall has no key for that; or its servers have "
-        "different keys.",
+        "A setting of a service can be stored only encrypted, and this hall has no key for it, or its servers differ.",
         "Set `HALL_KEY` or `HALL_KEY_FILE` on every server: `head -c 32 /dev/urandom | base64` makes one.",
     ),
     "malformed_json": (
