@@ -66,6 +66,7 @@ def tidying(*, keep_plans_ms: int | None, keep_calls_ms: int = KEEP_CALLS_MS) ->
             after=frozenset({Apply}), lasting_seconds=RECENT_MS / 1000,
         ),
         Sweeper("unblock", Unblock, 60.0),
+        Sweeper("deadlines", SweepDeadlines, 15.0, after=frozenset({Submit})),
         Sweeper("tallies", FoldTallies, 5.0, after=CHANGES_COUNTS),
         _seldom_if_idle("forget", lambda: Forget(keep_plans_ms=keep_plans_ms), 30.0, after=CHANGES_COUNTS),
         Sweeper("logins", ForgetLogins, 300.0),

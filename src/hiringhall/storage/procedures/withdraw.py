@@ -19,6 +19,8 @@ from hiringhall.storage.procedures.writing import write
 
 LOOK_BACK_MS: Final = 30_000
 """A call may be stored so long after the time from which its deadline counts."""
+ENDED_AT_ONCE_MAX: Final = 2_000
+"""So many units are ended in one pass, broadcasts with their parts, but for a single broadcast that has more."""
 
 
 def withdraw(context: Context, asks: Sequence[Withdraw]) -> Procedure:
@@ -71,6 +73,18 @@ def end_now(
             yield from tell_to_stop(context, holder, unit)
 
 
+def _first_of(rows: Sequence[Row], limit: int) -> list[int]:
+    """The first calls of those that are due, as many as end in one pass."""
+    due: list[int] = []
+    units = 0
+    for work_id, parts in rows[:limit]:
+        units += 1 + parts
+        if due and units > ENDED_AT_ONCE_MAX:
+            break
+        due.append(work_id)
+    return due
+
+
 def sweep_deadlines(context: Context, asks: Sequence[SweepDeadlines]) -> Procedure:
     """End calls whose deadline passed, broadcasts together with their open children."""
     outcomes = []
@@ -79,8 +93,8 @@ def sweep_deadlines(context: Context, asks: Sequence[SweepDeadlines]) -> Procedu
         rows = yield Fetch(
             "find_overdue", {"since": seen_to - LOOK_BACK_MS, "until": context.now, "limit": ask.limit + 1}
         )
-        more = len(rows) > ask.limit
-        due = [row[0] for row in rows[: ask.limit]]
+        due = _first_of(rows, ask.limit)
+        more = len(rows) > len(due)
         children = (yield Fetch("find_children", {"parents": due})) if due else []
         units = yield from lock_units([*due, *(row[0] for row in children)])
         changes = Changes()

@@ -1,5 +1,5 @@
--- Calls that have not ended and whose deadline passed, the earliest first.
-SELECT r.work
+-- Calls that have not ended and whose deadline passed, the earliest first, and how many parts of each go on.
+SELECT r.work, w.waiting_on
 FROM request AS r JOIN work AS w ON w.id = r.work
 WHERE r.parent IS NULL AND r.deadline_at > :since AND r.deadline_at <= :until
     AND (w.state NOT IN {final} OR w.retry_at IS NOT NULL)
