@@ -5,8 +5,8 @@ from __future__ import annotations
 from hiringhall.domain.lease import Cause
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.domain.retry import Backoff, Policy
-from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.steering import CANCELLED_BY_OPERATOR
+from hiringhall.domain.topics import plan_lane
 from hiringhall.domain.work import Conflict
 from hiringhall.ports.asks import (
     DeletePlan,
