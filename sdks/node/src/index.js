@@ -16,3 +16,5 @@ export {
 export { JsonNumber } from "./json.js";
 export { PlanWorker } from "./plans/worker.js";
 export { Task } from "./plans/task.js";
+export { Call } from "./services/call.js";
+export { ServiceWorker } from "./services/worker.js";
