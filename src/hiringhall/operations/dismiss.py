@@ -15,6 +15,5 @@ async def dismiss(hall: Hall, worker: str) -> Any:
         StoreUnavailable: the database cannot be reached.
     """
     removed = await hall.coalescer.one(RemoveWorker(worker))
-    if hall.probes is not None:
-        hall.probes.gone(worker)
+    hall.probes.gone(worker)
     return removed

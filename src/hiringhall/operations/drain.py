@@ -82,9 +82,7 @@ class Draining(Waiting):
 
     def _deliver(self, outcome: Drained) -> bool:
         messages = outcome.messages
-        probes = self._hall.probes
-        if probes is not None:
-            probes.drained(self._known.key, not outcome.drained, taken=bool(messages))
+        self._hall.probes.drained(self._known.key, not outcome.drained, taken=bool(messages))
         if not messages:
             return False
         self._finish()

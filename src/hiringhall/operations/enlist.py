@@ -35,8 +35,6 @@ def enlist(hall: Hall, ask: RegisterServiceWorker, done: Done) -> None:
 
 
 def _tell_probes(hall: Hall, ask: RegisterServiceWorker, known: Known) -> None:
-    if hall.probes is None:
-        return
     if ask.run_mode != LAZY:
         hall.probes.gone(ask.worker)
     elif known.service is not None:
@@ -48,7 +46,7 @@ def leave(hall: Hall, known: Known, ask: Goodbye, done: Done) -> None:
     """ "no new work, parked drains end" """
 
     def left(outcome: Any) -> None:
-        if isinstance(outcome, int) and hall.probes is not None:
+        if isinstance(outcome, int):
             hall.probes.gone(known.key)
         if isinstance(outcome, int) and known.open:
             unstarted = {call_name(request_id) for request_id in ask.unstarted}

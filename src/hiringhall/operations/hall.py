@@ -21,6 +21,7 @@ from hiringhall.operations.handback import HandBack
 from hiringhall.operations.login import Logins
 from hiringhall.operations.parked import ParkedCalls
 from hiringhall.operations.presence import Presence
+from hiringhall.ports.no_probes import NoProbes
 from hiringhall.ports.probes import Probes
 from hiringhall.ports.store import Store
 from hiringhall.ports.wakeups import Wakeups
@@ -69,8 +70,8 @@ class Hall:
         self.parked = ParkedCalls(self.loop)
         self.task_failed: Callable[[], None] = nothing
         """Called when a worker failed a task: another attempt may be due soon."""
-        self.probes: Probes | None = None
-        """What wakes workers at ports of their own, if that is done here."""
+        self.probes: Probes = NoProbes()
+        """What wakes workers at ports of their own."""
         self.ready = True
         """Whether new connections are welcome; what `/ready` tells."""
         self.draining = False

@@ -11,6 +11,6 @@ def heartbeat(hall: Hall, known: Known | None, now: float) -> bool:
     if known is None:
         return False
     hall.presence.beat(known, now)
-    if hall.probes is not None and known.service is not None:
+    if known.service is not None:
         hall.probes.heartbeat(known.key)
     return True

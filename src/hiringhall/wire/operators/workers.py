@@ -65,11 +65,7 @@ async def _shown(hall: Hall, workers: list[WorkerView]) -> list[Worker]:
     keys = tuple(worker.key for worker in workers if service_of(worker.key) is not None)
     found: list[WorkerView] = await hall.store.read(FindWorkers(keys)) if keys else []
     registered = {worker.key: worker.service for worker in found}
-    probes = hall.probes
-    return [
-        worker_of(worker, registered.get(worker.key), None if probes is None else probes.state_of(worker.key))
-        for worker in workers
-    ]
+    return [worker_of(worker, registered.get(worker.key), hall.probes.state_of(worker.key)) for worker in workers]
 
 
 def direct_worker(quiet: bool | None, terminate: bool | None) -> Callable[[Hall, Request], Awaitable[Response]]:
