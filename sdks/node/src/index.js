@@ -18,3 +18,6 @@ export { PlanWorker } from "./plans/worker.js";
 export { Task } from "./plans/task.js";
 export { Call } from "./services/call.js";
 export { ServiceWorker } from "./services/worker.js";
+export { Client } from "./client/client.js";
+export { Feedback, Outcome } from "./client/outcome.js";
+export { PendingCall } from "./client/pending.js";
