@@ -32,7 +32,7 @@ from hiringhall.ports.calls import (
 )
 from hiringhall.ports.identity import BeginSession, HashedSecret, PutService
 from hiringhall.ports.questions import HistoryLine, ListWorkers, ReadHistory
-from tests.storage.call_books import check_call_books
+from tests.storage.call_books import check_call_books, check_offers
 from tests.storage.desk import Desk
 from tests.storage.snapshot import crossed_edges
 
@@ -63,6 +63,7 @@ class CallDesk(Desk):
         """Check the books of both protocols, and which edges of the lifecycle were crossed."""
         Desk.compare(self, before, after)
         check_call_books(after)
+        check_offers(after)
         self.crossed |= crossed_edges(before, after, "requests", "call_histories")
 
     async def service(self, service: str = MATH, dispatch: Dispatch | None = None, **methods: Any) -> None:

@@ -251,6 +251,18 @@ async def test_the_last_two_tasks(replicas: Replicas) -> None:
     await replicas.books_balance()
 
 
+async def test_what_another_replica_is_taking(replicas: Replicas) -> None:
+    """A take from several lanes passes over what another replica is taking, and does not wait for it."""
+    await replicas.plan(("a", ()), ("b", ()))
+    works = await replicas.works()
+    async with replicas.locked("work", f"id = {works['a']}"):
+        taking = outcome(replicas.other, Take(BOB, (LANE, plan_lane("none")), 2))
+        taken: Taken = await asyncio.wait_for(taking, 10)
+    assert [view.task_id for view in taken.tasks] == ["b"]
+    assert [view.task_id for view in await take(replicas.one, ANN, 2)] == ["a"]
+    await replicas.books_balance()
+
+
 async def test_a_claim_and_its_repetition_at_another_replica(replicas: Replicas) -> None:
     """A claim with a key and its repetition at another replica at once are handed one task, not two."""
     await replicas.plan(("a", ()), ("b", ()))

@@ -1,4 +1,5 @@
--- Differs: one statement for all rows; what another replica is taking is passed over, and the one row more is not locked.
+-- Differs: one statement for all rows; what another replica is taking is passed over, and the one row more, which is not locked, comes only
+-- if all that are wanted are there.
 -- The next ready calls of some lanes in the order in which they are taken, and those that are kept for others than their last
 -- holder for a while.
 WITH asked AS MATERIALIZED (
@@ -19,6 +20,7 @@ WITH asked AS MATERIALIZED (
     FROM asked CROSS JOIN LATERAL (
         SELECT * FROM work
         WHERE work.lane = asked.lane AND work.state = {ready} AND work.id NOT IN (SELECT chosen.id FROM chosen)
+            AND (SELECT count(*) FROM chosen WHERE chosen.ordinal = asked.ordinal) = asked.wanted - 1
             AND coalesce((SELECT avoid_until FROM request WHERE request.work = work.id), 0) <= asked.now
         ORDER BY work.priority, work.seq, work.id
         LIMIT 1
@@ -36,7 +38,7 @@ WITH asked AS MATERIALIZED (
 )
 SELECT w.ordinal, w.id, w.lane, l.key, r.request_id, w.state, w.priority, w.seq, w.waiting_on, w.version, w.handed_version, w.started,
     w.holder, w.last_holder, w.handed_at, w.run_until, w.retry_at, w.attempts, w.abandoned, w.cause, r.policy,
-    r.method, octet_length(y.params), r.traceparent, r.parent, CAST(w.part = 2 AS integer)
+    r.method, octet_length(y.params), r.traceparent, r.parent, w.part
 FROM (
     SELECT 0 AS part, chosen.* FROM chosen UNION ALL SELECT 1, one_more.* FROM one_more UNION ALL SELECT 2, kept.* FROM kept
 ) AS w

@@ -1,4 +1,5 @@
--- Differs: rows that another replica is taking are passed over, and the one row more is not locked.
+-- Differs: rows that another replica is taking are passed over, and the one row more, which is not locked, comes only if all
+-- that are wanted are there: it tells that there is more, and is not to be handed over.
 -- The next ready units of a lane that is not paused, in the order in which they are taken, and one row more if more is there.
 WITH source AS MATERIALIZED (
     SELECT l.id AS lane, l.key AS lane_key, p.traceparent FROM lane AS l JOIN plan AS p ON p.lane = l.id WHERE l.key = :lane AND l.paused = 0
@@ -15,6 +16,7 @@ WITH source AS MATERIALIZED (
     FROM source CROSS JOIN LATERAL (
         SELECT * FROM work
         WHERE work.lane = source.lane AND work.state = {ready} AND work.id NOT IN (SELECT chosen.id FROM chosen)
+            AND (SELECT count(*) FROM chosen) = CAST(:limit AS bigint) - 1
         ORDER BY work.priority, work.seq, work.id
         LIMIT 1
     ) AS head

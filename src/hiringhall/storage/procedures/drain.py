@@ -19,6 +19,9 @@ from hiringhall.storage.procedures.calls import HandOver, hand_over
 from hiringhall.storage.procedures.standing import Standing, find_standings
 from hiringhall.storage.procedures.units import unit_from
 
+TO_HAND, BEYOND, KEPT = 0, 1, 2
+"""What a row of `find_call_heads` is there for: to be handed over, to tell that there is more, kept for others."""
+
 
 class Head(msgspec.Struct):
     """A ready call at the head of its lane. `size`: of its parameters, which are stored with `payload`."""
@@ -29,6 +32,7 @@ class Head(msgspec.Struct):
     traceparent: str | None
     payload: int
     avoided_by: str | None  # for a while it is kept for others than this worker
+    beyond: bool = False  # tells only that there is more: it is not locked
     given: bool = False
 
 
@@ -176,10 +180,9 @@ def _find_heads(
 
 def _head(row: Row) -> Head:
     unit = unit_from(row[1:21])
-    method, size, traceparent, parent, avoided = row[21:26]
-    return Head(
-        unit, method, size, traceparent, unit.id if parent is None else parent, unit.last_holder if avoided else None
-    )
+    method, size, traceparent, parent, part = row[21:26]
+    payload, avoided_by = unit.id if parent is None else parent, unit.last_holder if part == KEPT else None
+    return Head(unit, method, size, traceparent, payload, avoided_by, beyond=part == BEYOND)
 
 
 def _find_raced(context: Context, shares: Sequence[tuple[Hungry, int]]) -> Generator[Step, list[Row], Raced]:
@@ -199,7 +202,7 @@ def _find_raced(context: Context, shares: Sequence[tuple[Hungry, int]]) -> Gener
         ]  # fmt: skip
         rows = yield FetchMany("find_race_heads", asked)
         for row in rows:
-            found[pairs[row[0]]].append(_head((*row[:25], False)))
+            found[pairs[row[0]]].append(_head((*row[:25], TO_HAND)))
     return found
 
 
@@ -219,7 +222,8 @@ def _serve(hungry: Iterable[Hungry], raced: Raced, spare: dict[str, int]) -> Non
         if each.room <= 0 or not each.lanes:
             continue
         limit, left = _share(each), MESSAGE_BYTES_MAX
-        for head in sorted(_open(each, raced), key=lambda head: work.place(head.unit))[:limit]:
+        meant = (head for head in _open(each, raced) if not head.beyond)
+        for head in sorted(meant, key=lambda head: work.place(head.unit))[:limit]:
             left -= head.size
             if left < 0 and each.taken:
                 break

@@ -129,7 +129,7 @@ def _lay_out(asks: Sequence[Submit]) -> Generator[Step, list[Row], list[Plan | R
     for ask in asks:
         row = terms.get((ask.service, ask.method))
         if row is None:
-            found.append(Refused("unknown_service", f"there is no service {ask.service!r}"))
+            found.append(_unknown_service(ask))
             continue
         _, dispatch, methods, _, known, any_known = row
         if any_known and not known:
@@ -142,6 +142,10 @@ def _lay_out(asks: Sequence[Submit]) -> Generator[Step, list[Row], list[Plan | R
         key = call_lane(ask.service, ask.method, chosen, ask.requires)
         found.append(Plan(ask, CallLane(key, ask.service, ask.method, chosen, ask.requires), limit_ms))
     return found
+
+
+def _unknown_service(ask: Submit) -> Refused:
+    return Refused("unknown_service", f"there is no service {ask.service!r}")
 
 
 def _unknown_method(ask: Submit) -> Generator[Step, list[Row], Refused]:
@@ -174,6 +178,9 @@ def _place(context: Context, plans: Mapping[int, Plan]) -> Generator[Step, list[
     for place, plan in plans.items():
         lane, there = plan.lane, candidates.get(plan.ask.service, ())
         lane.id = numbers.get(lane.key)
+        if lane.id is None and plan.ask.service not in paused:
+            refused[place] = _unknown_service(plan.ask)  # deleted since its words were read
+            continue
         workers: Sequence[str] = ()
         if plan.needs_worker:
             workers = live.get(lane.id, ()) if lane.id is not None else list(_able(lane, there))

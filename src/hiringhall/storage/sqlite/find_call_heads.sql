@@ -16,7 +16,7 @@ UNION ALL
 SELECT * FROM (
     SELECT CAST(:ordinal AS integer), w.id, w.lane, l.key, r.request_id, w.state, w.priority, w.seq, w.waiting_on, w.version, w.handed_version, w.started,
     w.holder, w.last_holder, w.handed_at, w.run_until, w.retry_at, w.attempts, w.abandoned, w.cause, r.policy,
-    r.method, length(y.params), r.traceparent, r.parent, 1
+    r.method, length(y.params), r.traceparent, r.parent, 2
     FROM request AS r
     CROSS JOIN work AS w ON w.id = r.work AND w.state = {ready}
     CROSS JOIN lane AS l ON l.id = w.lane
