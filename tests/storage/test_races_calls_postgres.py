@@ -165,19 +165,3 @@ async def test_an_answer_and_a_deadline_at_once(replicas: Replicas) -> None:
     assert (await sweeping).changed == 0
     rows = await replicas.observer.fetch("SELECT answer FROM result")
     assert [row["answer"] for row in rows] == ["success"]
-
-
-async def test_two_replicas_forget_the_same_call(replicas: Replicas) -> None:
-    """A call that two replicas are about to forget at once is forgotten by one of them, and counted off once."""
-    await service(replicas.one)
-    await outcome(replicas.one, registration("ann"))
-    await outcome(replicas.one, call("r-1"))
-    await outcome(replicas.one, drain("ann"))
-    await outcome(replicas.one, Respond(ANN, "session of ann", "math", "r-1", Answer.SUCCESS, b"3", body=b"b"))
-    await replicas.observer.execute("UPDATE result SET at = 0")
-    async with replicas.locked("work", "state = 'done'"):
-        sweeps = begun(outcome(replicas.one, ForgetCalls())), begun(outcome(replicas.other, ForgetCalls()))
-        await replicas.waiting(2)
-    assert sorted([swept.changed for swept in await asyncio.gather(*sweeps)]) == [0, 1]
-    rows = await replicas.observer.fetch("SELECT state, sum(n) AS n FROM tally GROUP BY state HAVING sum(n) <> 0")
-    assert rows == []

@@ -28,7 +28,7 @@ WITH moment AS MATERIALIZED (
         WHEN 'exclusive' THEN asked.exclusive WHEN 'race' THEN asked.race END
     WHERE EXISTS (SELECT FROM service_method AS known WHERE known.service = asked.service AND known.method = asked.method)
     ORDER BY lane.key
-    FOR KEY SHARE OF lane
+    FOR KEY SHARE OF lane, service  -- whoever deletes the service waits for these calls, or they for its end
 ), judged AS MATERIALIZED (
     SELECT asked.*, meant.lane, meant.key, meant.dispatch AS chosen,
         count(*) FILTER (
