@@ -23,6 +23,8 @@ MESSAGES_MAX: Final = 100
 MESSAGE_BYTES_MAX: Final = 8 * 1024 * 1024
 READY_COUNTED_MAX: Final = 1_000
 FEEDBACK_KEPT_MAX: Final = 10_000
+PASSING_FEEDBACK_MS: Final = 60_000
+"""For so long feedback is kept that need not persist."""
 INEXACT: Final = 1e-6
 """A sum of parts may be more than it should be by less than this, as the lanes come in one order or another."""
 OTHERS_FIRST_MS: Final = 5_000

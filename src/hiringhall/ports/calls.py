@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from hiringhall.domain.call import NOTHING_REQUIRED, Answer, Capabilities, Dispatch, Requires
+from hiringhall.domain.call import NOTHING_REQUIRED, PASSING_FEEDBACK_MS, Answer, Capabilities, Dispatch, Requires
 from hiringhall.domain.lifecycle import State
 
 # --- submitting ------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ class ForgetCalls:
 
     keep_calls_ms: int = 86_400_000
     keep_keys_ms: int = 86_400_000
-    keep_passing_feedback_ms: int = 60_000
+    keep_passing_feedback_ms: int = PASSING_FEEDBACK_MS
     limit: int = 500
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
+from hiringhall.domain.call import PASSING_FEEDBACK_MS
 from hiringhall.domain.lease import Terms
 from hiringhall.ports.asks import (
     Apply,
@@ -59,6 +61,7 @@ class Sweeper:
 
 def tidying(*, keep_plans_ms: int | None, keep_calls_ms: int = KEEP_CALLS_MS) -> tuple[Sweeper, ...]:
     """The sweeps that are made at their own pace."""
+    forget_calls = partial(ForgetCalls, keep_calls_ms=keep_calls_ms)
     return (
         _seldom_if_idle("orphans", SweepSilent, 15.0, after=CHANGES_COUNTS),
         Sweeper(
@@ -71,9 +74,10 @@ def tidying(*, keep_plans_ms: int | None, keep_calls_ms: int = KEEP_CALLS_MS) ->
         _seldom_if_idle("forget", lambda: Forget(keep_plans_ms=keep_plans_ms), 30.0, after=CHANGES_COUNTS),
         Sweeper("logins", ForgetLogins, 300.0),
         Sweeper("forget_deleted", Forget, 5.0, after=frozenset({DeletePlan})),
-        _seldom_if_idle(
-            "forget_calls", lambda: ForgetCalls(keep_calls_ms=keep_calls_ms), 15.0,
-            after=CHANGES_COUNTS | {AddFeedback},
+        _seldom_if_idle("forget_calls", forget_calls, 15.0, after=CHANGES_COUNTS),
+        Sweeper(
+            "forget_feedback", forget_calls, 15.0,
+            after=frozenset({AddFeedback}), lasting_seconds=2 * PASSING_FEEDBACK_MS / 1000,
         ),
     )  # fmt: skip
 
