@@ -26,5 +26,9 @@ export function explain(answer) {
 }
 
 function oneLine(text) {
-  return reportable(cut(text, 500).split(/[\s\u0000-\u001f\u007f]+/).join(" "));
+  return reportable(
+    cut(text, 500)
+      .split(/[\s\u0000-\u001f\u007f]+/)
+      .join(" "),
+  );
 }

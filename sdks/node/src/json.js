@@ -5,7 +5,7 @@ import { Unsendable } from "./errors.js";
 const NUMBER = /(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 const SPACE = /[ \t\n\r]*/y;
 // Only these texts hold numbers that a double might change, or that `parseFloat` might want.
-const DELICATE = /[0-9]{16}|[0-9][eE]/
+const DELICATE = /[0-9]{16}|[0-9][eE]/;
 const FRACTION = /[0-9]\.[0-9]|[0-9][eE]/;
 const DEEPEST = 1000;
 // BigInt would take its time over longer ones.

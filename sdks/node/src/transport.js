@@ -10,6 +10,8 @@ const AGENT = `hiringhall-worker (Node.js ${process.versions.node})`;
 // What a connection may have gone through when it was closed by the other side while it was idle.
 const STALE = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED"]);
 const IDLE_SOCKETS = 16;
+// A directive may name twenty long ids.
+const LONGEST_HEADERS = 64 * 1024;
 const LONGEST_LINE = 8 * 1024 * 1024;
 
 /** Where the server is. A path in front of the routes is kept. */
@@ -168,6 +170,7 @@ export class Connection {
       path: where.prefix + request.path,
       headers,
       timeout: request.timeoutSeconds * 1000,
+      maxHeaderSize: LONGEST_HEADERS,
       signal: request.signal,
     });
   }

@@ -9,7 +9,18 @@ const LEAST_INTERVAL_SECONDS = 0.05;
 
 /** One request. `repeatable`: may be sent again at once if an idle connection turns out to be closed. */
 export function request(verb, method, path, token, body, timeoutSeconds, more = {}) {
-  return { verb, method, path, token, body, timeoutSeconds, headers: {}, contentType: JSON_TYPE, repeatable: true, ...more };
+  return {
+    verb,
+    method,
+    path,
+    token,
+    body,
+    timeoutSeconds,
+    headers: {},
+    contentType: JSON_TYPE,
+    repeatable: true,
+    ...more,
+  };
 }
 
 /** A complete answer. Header names are lower-case. */
@@ -84,7 +95,10 @@ export function directive(text) {
     if (piece === "quiet") asked.quiet = true;
     else if (piece === "terminate") asked.terminate = true;
     else if (piece.startsWith("cancel=")) {
-      for (const id of piece.slice("cancel=".length).split(",").map((one) => one.trim())) {
+      for (const id of piece
+        .slice("cancel=".length)
+        .split(",")
+        .map((one) => one.trim())) {
         const slash = id.indexOf("/");
         if (slash >= 0) asked.tasks.push({ plan: unquoted(id.slice(0, slash)), task: unquoted(id.slice(slash + 1)) });
         else if (id) asked.requests.push(unquoted(id));

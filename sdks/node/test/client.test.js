@@ -23,27 +23,31 @@ test("a call waits until it has ended, over several requests", { timeout: 10_000
   assert.equal(call.headers.authorization, "Bearer operator");
 });
 
-test("a call that does not end with success is CallFailed, one that does not end is CallPending", { timeout: 10_000 }, async (context) => {
-  const hall = await serve(context, {
-    "POST /client/requests": ({ body }) =>
-      JSON.parse(body).method === "a/slow"
-        ? pending()
-        : [200, { request_id: "r-1", status: "failed", result: null, error_text: "no" }],
-    "GET /client/requests/r-1": pending,
-  });
-  const hallClient = client(hall.url);
-  await assert.rejects(hallClient.call("a/b"), (error) => {
-    assert.ok(error instanceof CallFailed);
-    assert.deepEqual([error.status, error.errorText, error.requestId], ["failed", "no", "r-1"]);
-    return true;
-  });
-  await assert.rejects(hallClient.call("a/slow", null, { timeoutSeconds: 0.05 }), (error) => {
-    assert.ok(error instanceof CallPending);
-    assert.equal(error.pending.requestId, "r-1");
-    return true;
-  });
-  assert.equal(await hallClient.pending("r-1").outcome(), null);
-});
+test(
+  "a call that does not end with success is CallFailed, one that does not end is CallPending",
+  { timeout: 10_000 },
+  async (context) => {
+    const hall = await serve(context, {
+      "POST /client/requests": ({ body }) =>
+        JSON.parse(body).method === "a/slow"
+          ? pending()
+          : [200, { request_id: "r-1", status: "failed", result: null, error_text: "no" }],
+      "GET /client/requests/r-1": pending,
+    });
+    const hallClient = client(hall.url);
+    await assert.rejects(hallClient.call("a/b"), (error) => {
+      assert.ok(error instanceof CallFailed);
+      assert.deepEqual([error.status, error.errorText, error.requestId], ["failed", "no", "r-1"]);
+      return true;
+    });
+    await assert.rejects(hallClient.call("a/slow", null, { timeoutSeconds: 0.05 }), (error) => {
+      assert.ok(error instanceof CallPending);
+      assert.equal(error.pending.requestId, "r-1");
+      return true;
+    });
+    assert.equal(await hallClient.pending("r-1").outcome(), null);
+  },
+);
 
 test("a lost answer is asked for again under the same key", { timeout: 10_000 }, async (context) => {
   let lost = 1;
@@ -63,7 +67,8 @@ test("a lost answer is asked for again under the same key", { timeout: 10_000 },
 });
 
 test("feedback goes on after the last item when its connection breaks", { timeout: 10_000 }, async (context) => {
-  const event = (id, content) => `id: ${id}\nevent: feedback\ndata: {"ft":"progress","fc":${JSON.stringify(content)}}\n\n`;
+  const event = (id, content) =>
+    `id: ${id}\nevent: feedback\ndata: {"ft":"progress","fc":${JSON.stringify(content)}}\n\n`;
   const parts = [
     event(1, { percent: 10, text: "a\nb" }) + ": comment\n\nid: 2\nevent: feedb",
     `${event(2, "two")}event: outcome\ndata: {"status":"success","result":12345678901234567890}\n\n`,
@@ -77,8 +82,14 @@ test("feedback goes on after the last item when its connection breaks", { timeou
   const call = client(hall.url).pending("r-1");
   const said = [];
   for await (const one of call) said.push([one.number, one.type, one.percent, one.text]);
-  assert.deepEqual(said, [[1, "progress", 10, "a\nb"], [2, "progress", null, "two"]]);
-  assert.deepEqual(hall.requests.map((request) => request.headers["last-event-id"]), [undefined, "1"]);
+  assert.deepEqual(said, [
+    [1, "progress", 10, "a\nb"],
+    [2, "progress", null, "two"],
+  ]);
+  assert.deepEqual(
+    hall.requests.map((request) => request.headers["last-event-id"]),
+    [undefined, "1"],
+  );
   assert.equal(await call.result(), 12345678901234567890n);
 });
 
@@ -102,17 +113,21 @@ test("an AbortSignal ends the waiting, and a closed client fails at once", { tim
   await assert.rejects(hallClient.call("a/b"), /this client is closed/);
 });
 
-test("what no repetition mends is told at once, and what lasts too long is Unreachable", { timeout: 10_000 }, async (context) => {
-  const hall = await serve(context, {
-    "POST /client/requests": () => [503, { error_code: "no_worker", detail: "nobody" }],
-    "GET /client/methods": () => [503, { error_code: "unavailable" }, { "Retry-After": "60" }],
-    "DELETE /client/requests/r-1": () => [409, { error_code: "already_finished" }],
-    "GET /client/requests/r-1": () => success(1),
-  });
-  const hallClient = client(hall.url, { patienceSeconds: 1 });
-  await assert.rejects(hallClient.call("a/b"), (error) => error instanceof Refused && error.code === "no_worker");
-  await assert.rejects(hallClient.methods(), Unreachable);
-  assert.equal(await hallClient.pending("r-1").cancel(), "success");
-  await assert.rejects(hallClient.call("a/b", {}, { prio: 1 }), /there is no option prio/);
-  assert.throws(() => new Client({ server: hall.url, secret: "s" }), /^TypeError: clientId:/);
-});
+test(
+  "what no repetition mends is told at once, and what lasts too long is Unreachable",
+  { timeout: 10_000 },
+  async (context) => {
+    const hall = await serve(context, {
+      "POST /client/requests": () => [503, { error_code: "no_worker", detail: "nobody" }],
+      "GET /client/methods": () => [503, { error_code: "unavailable" }, { "Retry-After": "60" }],
+      "DELETE /client/requests/r-1": () => [409, { error_code: "already_finished" }],
+      "GET /client/requests/r-1": () => success(1),
+    });
+    const hallClient = client(hall.url, { patienceSeconds: 1 });
+    await assert.rejects(hallClient.call("a/b"), (error) => error instanceof Refused && error.code === "no_worker");
+    await assert.rejects(hallClient.methods(), Unreachable);
+    assert.equal(await hallClient.pending("r-1").cancel(), "success");
+    await assert.rejects(hallClient.call("a/b", {}, { prio: 1 }), /there is no option prio/);
+    assert.throws(() => new Client({ server: hall.url, secret: "s" }), /^TypeError: clientId:/);
+  },
+);

@@ -7,7 +7,15 @@ import { JsonNumber, Unsendable } from "../src/index.js";
 import { decode, parse, stringify } from "../src/json.js";
 
 test("integers are exact, whatever their size", () => {
-  for (const digits of ["3544790567247868102", "-9007199254740993", "1".repeat(40), "9007199254740991", "0", "-0", "-7"]) {
+  for (const digits of [
+    "3544790567247868102",
+    "-9007199254740993",
+    "1".repeat(40),
+    "9007199254740991",
+    "0",
+    "-0",
+    "-7",
+  ]) {
     assert.equal(stringify(parse(digits)), digits);
   }
   assert.equal(parse("9007199254740991"), 9007199254740991);
@@ -42,7 +50,23 @@ test("the reader for exact numbers reads all else as JSON.parse does", () => {
 });
 
 test("what is no JSON is an error, with and without large numbers", () => {
-  const texts = ["", "[1,]", "{", '{"a" 1}', "[01]", "+1", "nul", '"\\x"', '"a', "[1] 2", "NaN", "{a:1}", '"\t"', "1.", "[1 2]"];
+  const texts = [
+    "",
+    "[1,]",
+    "{",
+    '{"a" 1}',
+    "[01]",
+    "+1",
+    "nul",
+    '"\\x"',
+    '"a',
+    "[1] 2",
+    "NaN",
+    "{a:1}",
+    '"\t"',
+    "1.",
+    "[1 2]",
+  ];
   for (const text of texts) {
     assert.throws(() => parse(text), SyntaxError, text);
     assert.throws(() => parse(`[12345678901234567890,${text}]`), SyntaxError, text);
@@ -60,7 +84,13 @@ test("values that JSON cannot carry are named", () => {
 });
 
 test("values are written as JSON.stringify writes them, and more", () => {
-  const plain = { a: undefined, b: [undefined, 1.5e300, "\ud800é\u2028"], c: new Date(0), d: { toJSON: () => 1 }, e: null };
+  const plain = {
+    a: undefined,
+    b: [undefined, 1.5e300, "\ud800é\u2028"],
+    c: new Date(0),
+    d: { toJSON: () => 1 },
+    e: null,
+  };
   assert.deepEqual(JSON.parse(stringify(plain)), JSON.parse(JSON.stringify(plain)));
   assert.equal(stringify(undefined), "null");
   assert.equal(stringify(new Map([["a", 2n ** 70n]])), '{"a":1180591620717411303424}');

@@ -45,7 +45,10 @@ function oneCall(method, handed) {
 }
 
 test("after stop a process ends by itself: no socket and no timer is left", { timeout: 20_000 }, async (context) => {
-  const hall = await serve(context, oneCall("stop", () => {}));
+  const hall = await serve(
+    context,
+    oneCall("stop", () => {}),
+  );
   const ended = await program(
     context,
     hall.url,
@@ -60,7 +63,9 @@ test("after stop a process ends by itself: no socket and no timer is left", { ti
 });
 
 test("a client that is not closed does not keep its process alive", { timeout: 20_000 }, async (context) => {
-  const hall = await serve(context, { "POST /client/requests": () => [200, { request_id: "r", status: "success", result: 3 }] });
+  const hall = await serve(context, {
+    "POST /client/requests": () => [200, { request_id: "r", status: "success", result: 3 }],
+  });
   const text = `console.log(await new Client({ server, token: "t" }).call("math/add"));`;
   const began = performance.now();
   assert.deepEqual(await program(context, hall.url, text), { status: 0, signal: null, printed: "3\n" });
@@ -68,31 +73,35 @@ test("a client that is not closed does not keep its process alive", { timeout: 2
 });
 
 for (const signal of ["SIGINT", "SIGTERM"]) {
-  test(`${signal} ends a plan worker whose handler hears nothing within two seconds`, { timeout: 20_000 }, async (context) => {
-    let child = null;
-    let began = null;
-    const tasks = [{ id: "T-1", plan_id: "p", version: 2 }];
-    const hall = await serve(context, {
-      "POST /workers/register": () => [201, { worker_id: "w-1", token: "t" }],
-      "POST /tasks/claim": () => {
-        if (tasks.length === 0) return parked();
-        setTimeout(() => {
-          began = performance.now();
-          child.kill(signal);
-        }, 300);
-        return [200, { task: tasks.shift() }];
-      },
-      "POST /tasks/T-1/release": () => [200, {}],
-    });
-    const text = `await new PlanWorker({ server, plan: "p", bootstrapToken: "b" }).run(
+  test(
+    `${signal} ends a plan worker whose handler hears nothing within two seconds`,
+    { timeout: 20_000 },
+    async (context) => {
+      let child = null;
+      let began = null;
+      const tasks = [{ id: "T-1", plan_id: "p", version: 2 }];
+      const hall = await serve(context, {
+        "POST /workers/register": () => [201, { worker_id: "w-1", token: "t" }],
+        "POST /tasks/claim": () => {
+          if (tasks.length === 0) return parked();
+          setTimeout(() => {
+            began = performance.now();
+            child.kill(signal);
+          }, 300);
+          return [200, { task: tasks.shift() }];
+        },
+        "POST /tasks/T-1/release": () => [200, {}],
+      });
+      const text = `await new PlanWorker({ server, plan: "p", bootstrapToken: "b" }).run(
       () => new Promise((resolve) => setTimeout(resolve, 60_000)));`;
-    const ended = await program(context, hall.url, text, (process) => {
-      child = process;
-    });
-    assert.deepEqual(ended, { status: 0, signal: null, printed: "" });
-    assert.ok(performance.now() - began < 2000);
-    assert.equal(hall.named("POST /tasks/T-1/release").length, 1);
-  });
+      const ended = await program(context, hall.url, text, (process) => {
+        child = process;
+      });
+      assert.deepEqual(ended, { status: 0, signal: null, printed: "" });
+      assert.ok(performance.now() - began < 2000);
+      assert.equal(hall.named("POST /tasks/T-1/release").length, 1);
+    },
+  );
 }
 
 test("a second signal ends the process at once", { timeout: 20_000 }, async (context) => {

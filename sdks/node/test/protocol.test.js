@@ -12,7 +12,8 @@ import { Session } from "../src/services/session.js";
 import { Answer, directive, Lost, part } from "../src/wire.js";
 
 const TERMS = { planId: "p", hostname: "h", bootstrapToken: "b", token: null, holdSeconds: 30, answerSeconds: 10 };
-const answer = (status, members = {}, headers = {}) => new Answer(status, headers, Buffer.from(JSON.stringify(members)));
+const answer = (status, members = {}, headers = {}) =>
+  new Answer(status, headers, Buffer.from(JSON.stringify(members)));
 const sent = (request) => JSON.parse(request.body.toString());
 
 function planSession() {
@@ -28,7 +29,10 @@ function held(session, version = 2) {
 }
 
 test("the wait doubles from half a second to a minute, and dice take away up to half", () => {
-  assert.deepEqual([1, 2, 3, 20].map((attempts) => backoffSeconds(attempts, 0)), [0.5, 1, 2, 60]);
+  assert.deepEqual(
+    [1, 2, 3, 20].map((attempts) => backoffSeconds(attempts, 0)),
+    [0.5, 1, 2, 60],
+  );
   assert.equal(backoffSeconds(1, 1), 0.25);
 });
 
@@ -50,14 +54,22 @@ test("a claim repeats its key, and what it brings is held and named", () => {
   assert.deepEqual(claim.request().headers, first.headers);
   held(session);
   assert.equal(new plans.Heartbeat(session).request().headers["Hall-Holding"], "p%20q/T%2F1@2");
-  assert.equal(new plans.Claim(session).receive(answer(200, { task: { id: "T/1", plan_id: "p q", version: 2 } }), 0).kind, "skipped");
+  assert.equal(
+    new plans.Claim(session).receive(answer(200, { task: { id: "T/1", plan_id: "p q", version: 2 } }), 0).kind,
+    "skipped",
+  );
   for (const version of [true, "2", 1.5, 2 ** 53]) {
     assert.equal(new plans.Claim(session).receive(answer(200, { task: { id: "x", version } }), 0).kind, "again");
   }
 });
 
 test("a settled hold is forgotten once the hall has answered, whatever it said", () => {
-  for (const [status, kind] of [[200, "done"], [409, "skipped"], [404, "skipped"], [403, "crash"]]) {
+  for (const [status, kind] of [
+    [200, "done"],
+    [409, "skipped"],
+    [404, "skipped"],
+    [403, "crash"],
+  ]) {
     const session = planSession();
     const settle = new plans.Settle(session, held(session), "complete");
     assert.equal(settle.receive(answer(503), 0).kind, "again");
@@ -110,7 +122,11 @@ test("superseded is a crash, another 409 is not", () => {
 test("an answer that the hall does not take is replaced once, by an error", () => {
   const session = new Session({ workerId: "w", service: "s", answerSeconds: 1 }, () => "k");
   const hold = { requestId: "r-1", method: "m", cancelled: false };
-  const respond = new services.Respond(session, hold, { status: "success", errorText: null, result: "12345678901234567890" });
+  const respond = new services.Respond(session, hold, {
+    status: "success",
+    errorText: null,
+    result: "12345678901234567890",
+  });
   assert.match(respond.request("t").body.toString(), /"result":12345678901234567890}$/);
   assert.equal(respond.receive(answer(413), 0).kind, "again");
   assert.equal(sent(respond.request("t")).status, "error");

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import * as all from "../src/index.js";
 
 const text = readFileSync(new URL("../src/index.d.ts", import.meta.url), "utf8");
-const CLASS = /export class (\w+)[^{]*\{([^]*?)\n?\}/g;
+const CLASS = /export class (\w+)[^{]*\{(\}|[^]*?\n\})/g;
 const MEMBER = /^ {2}(?:readonly )?(\w+)(?:<[^>]*>)?[(?:]/gm;
 
 test("every exported name has its type, and there is no other", () => {
@@ -16,7 +16,16 @@ test("every exported name has its type, and there is no other", () => {
 });
 
 test("the methods and properties of every class have their types, and there is no other", () => {
-  const shown = ["CallFailed", "Refused", "CallPending", "Unsendable", "JsonNumber", "Feedback", "Outcome", "PendingCall"];
+  const shown = [
+    "CallFailed",
+    "Refused",
+    "CallPending",
+    "Unsendable",
+    "JsonNumber",
+    "Feedback",
+    "Outcome",
+    "PendingCall",
+  ];
   for (const [, name, body] of text.matchAll(CLASS)) {
     const declared = new Set([...body.matchAll(MEMBER)].map(([, member]) => member));
     declared.delete("constructor");
@@ -25,7 +34,8 @@ test("the methods and properties of every class have their types, and there is n
       assert.ok(declared.has(member), `${name}.${member} has no type`);
     }
     if (shown.includes(name)) continue; // their properties are set when one is made
-    const made = name === "Task" ? new all.Task("p", "t", 1, {}, null) : name === "Call" ? new all.Call("s", {}, null) : null;
+    const made =
+      name === "Task" ? new all.Task("p", "t", 1, {}, null) : name === "Call" ? new all.Call("s", {}, null) : null;
     for (const member of declared) {
       assert.ok(own.includes(member) || (made !== null && member in made), `there is no ${name}.${member}`);
     }

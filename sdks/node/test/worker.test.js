@@ -14,7 +14,10 @@ const service = (url, more = {}) =>
   new ServiceWorker({ server: url, service: "math", secret: "s", workerId: "w", log: quiet, ...more });
 
 /** Answers of drains: these, one after another, then nothing. */
-const drains = (...answers) => ({ response }) => answers.shift()?.({ response }) ?? parked();
+const drains =
+  (...answers) =>
+  ({ response }) =>
+    answers.shift()?.({ response }) ?? parked();
 
 test("a cancelled call aborts its signal, and its answer is still given", { timeout: 10_000 }, async (context) => {
   const reasons = [];
@@ -35,7 +38,12 @@ test("a cancelled call aborts its signal, and its answer is still given", { time
     throw signal.reason;
   });
   const running = worker.run({ signals: false });
-  assert.deepEqual(await responded.promise, { request_id: "r-1", status: "failed", error_text: "math/wait: cancelled", result: null });
+  assert.deepEqual(await responded.promise, {
+    request_id: "r-1",
+    status: "failed",
+    error_text: "math/wait: cancelled",
+    result: null,
+  });
   assert.ok(reasons[0] instanceof Cancelled);
   assert.equal(worker.settings.color, "red");
   worker.stop();
@@ -46,7 +54,9 @@ test("a cancelled call aborts its signal, and its answer is still given", { time
 test("an AbortSignal ends a run, and close waits for its end", { timeout: 10_000 }, async (context) => {
   const hall = await serve(context, { ...SERVICE, "GET /worker/messages": parked });
   const controller = new AbortController();
-  const running = service(hall.url).method("m", () => 1).run({ signals: false, signal: controller.signal });
+  const running = service(hall.url)
+    .method("m", () => 1)
+    .run({ signals: false, signal: controller.signal });
   setImmediate(() => controller.abort());
   await running;
   const worker = service(hall.url).method("m", () => 1);
@@ -59,21 +69,33 @@ test("an AbortSignal ends a run, and close waits for its end", { timeout: 10_000
 test("a run leaves no signal listener behind, also when it fails", { timeout: 10_000 }, async (context) => {
   const hall = await serve(context, { "POST /worker/auth_token": () => [401, { error: "invalid_client" }] });
   const before = process.listenerCount("SIGTERM");
-  await assert.rejects(service(hall.url).method("m", () => 1).run(), (error) => {
-    assert.ok(error instanceof Unauthorized);
-    assert.doesNotMatch(error.message, /auth_secret/);
-    return true;
-  });
+  await assert.rejects(
+    service(hall.url)
+      .method("m", () => 1)
+      .run(),
+    (error) => {
+      assert.ok(error instanceof Unauthorized);
+      assert.doesNotMatch(error.message, /auth_secret/);
+      return true;
+    },
+  );
   assert.equal(process.listenerCount("SIGTERM"), before);
 });
 
 test("a plan's tasks are completed, failed and released as the handler ends", { timeout: 10_000 }, async (context) => {
-  const tasks = ["done", "fail", "release"].map((id, index) => ({ id, plan_id: "p", version: index + 2, description: id }));
+  const tasks = ["done", "fail", "release"].map((id, index) => ({
+    id,
+    plan_id: "p",
+    version: index + 2,
+    description: id,
+  }));
   const settled = [];
-  const settle = (verb) => ({ body }) => {
-    settled.push([verb, JSON.parse(body).reason ?? null]);
-    return [200, {}];
-  };
+  const settle =
+    (verb) =>
+    ({ body }) => {
+      settled.push([verb, JSON.parse(body).reason ?? null]);
+      return [200, {}];
+    };
   const hall = await serve(context, {
     "POST /workers/register": () => [201, { worker_id: "w-1", token: "t" }],
     "POST /tasks/claim": () => (tasks.length > 0 ? [200, { task: tasks.shift() }] : [204]),
@@ -90,7 +112,11 @@ test("a plan's tasks are completed, failed and released as the handler ends", { 
     },
     { untilEmpty: true, signals: false },
   );
-  assert.deepEqual(settled, [["complete", null], ["fail", "no such thing"], ["release", "later"]]);
+  assert.deepEqual(settled, [
+    ["complete", null],
+    ["fail", "no such thing"],
+    ["release", "later"],
+  ]);
 });
 
 test("settings that are wrong are named", () => {

@@ -43,8 +43,8 @@ export class Client {
   }
 
   /**
-   * Call `service/method`; resolves to its result. `timeoutSeconds`: how long to wait for it. Rejects with CallFailed if
-   * the call does not end with success, and with CallPending if it has not ended in time: it lives on, and
+   * Call `service/method`; resolves to its result. `timeoutSeconds`: how long to wait for it. Rejects with CallFailed
+   * if the call does not end with success, and with CallPending if it has not ended in time: it lives on, and
    * `error.pending` is its handle. Other options are those of `start`.
    */
   async call(method, params = null, { timeoutSeconds = null, ...options } = {}) {
@@ -73,7 +73,7 @@ export class Client {
   /** What is on offer to this client: for each method its full name (`method`), `workers`, `live_workers`. */
   async methods({ signal = null } = {}) {
     const found = [];
-    for (let query = ""; ; ) {
+    for (let query = ""; ;) {
       const path = `/client/methods${query}`;
       const asking = (token) => request("methods", "GET", path, token, null, this.#reading.answerSeconds);
       const page = readMembers(await this.#wires.answered(asking, { signal }), this.#reading.parseFloat);

@@ -132,7 +132,9 @@ export class PendingCall {
   #request(token, rest, { method = "GET", lastId = "", seconds = this.#answerSeconds } = {}) {
     const headers = rest === "/feedback" ? { Accept: "text/event-stream" } : {};
     if (lastId) headers["Last-Event-ID"] = lastId;
-    return request("follow", method, `/client/requests/${part(this.requestId)}${rest}`, token, null, seconds, { headers });
+    return request("follow", method, `/client/requests/${part(this.requestId)}${rest}`, token, null, seconds, {
+      headers,
+    });
   }
 
   /** The feedback in an event, or null. */

@@ -76,8 +76,8 @@ export class PlanWorker {
   }
 
   /**
-   * Work until SIGTERM, SIGINT, `stop()`, an abort of `signal`, or until the hall says so. The handler returning (or its
-   * promise resolving) completes the task, throwing fails it, throwing `Release` gives it back. `once` ends after one
+   * Work until SIGTERM, SIGINT, `stop()`, an abort of `signal`, or until the hall says so. The handler returning (or
+   * its promise resolving) completes the task, throwing fails it, throwing `Release` gives it back. `once` ends after one
    * task; `untilEmpty` ends when a claim brought nothing while no task was running here. Rejects with Unauthorized or
    * Refused when going on is of no use.
    */

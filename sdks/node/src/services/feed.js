@@ -1,7 +1,7 @@
 // What methods say while they run, on its way to the hall: a bounded queue that is emptied in batches.
 //
-// Nothing here delays or fails a method: a full queue loses its oldest items, an item that JSON cannot carry is dropped,
-// and so is a batch that the hall does not take.
+// Nothing here delays or fails a method: a full queue loses its oldest items, an item that JSON cannot carry is
+// dropped, and so is a batch that the hall does not take.
 
 import { reasonOf } from "../errors.js";
 import { stringify } from "../json.js";
@@ -21,7 +21,8 @@ export class Feed {
   #connection;
   #changed = new Changed();
   #waiting = [];
-  #underWay = new Set();
+  // How many items of each request are not sent yet.
+  #left = new Map();
   #lost = 0;
   #troubled = false;
 
@@ -45,33 +46,33 @@ export class Feed {
       return;
     }
     if (this.#waiting.length >= QUEUE_ITEMS) {
-      this.#waiting.shift();
+      this.#count(this.#waiting.shift().requestId, -1);
       this.#lost += 1;
     }
     this.#waiting.push({ requestId: item.rid, text, bytes });
+    this.#count(item.rid, 1);
     this.#changed.notify();
   };
 
   /** Wait until what was said about a request is sent, or is unlikely to be soon. */
   async flush(requestId, mostSeconds) {
-    const left = () => this.#underWay.has(requestId) || this.#waiting.some((item) => item.requestId === requestId);
-    await this.#changed.until(() => this.#troubled || !left(), mostSeconds);
+    await this.#changed.until(() => this.#troubled || !this.#left.has(requestId), mostSeconds);
   }
 
   /** Give what is left so many seconds. */
   async drain(mostSeconds) {
-    const left = () => this.#waiting.length > 0 || this.#underWay.size > 0;
-    await this.#changed.until(() => this.#troubled || !left(), mostSeconds);
+    await this.#changed.until(() => this.#troubled || this.#left.size === 0, mostSeconds);
   }
 
   /** Pass items on until the run has ended; `wake` lets this notice it. */
   async pass() {
     for (;;) {
-      this.#underWay.clear();
-      this.#changed.notify();
       await this.#changed.until(() => this.#waiting.length > 0 || this.#run.ended.isSet);
       if (this.#run.ended.isSet) return;
-      await this.#send(this.#taken());
+      const batch = this.#taken();
+      await this.#send(batch.map(({ text }) => text));
+      for (const { requestId } of batch) this.#count(requestId, -1);
+      this.#changed.notify();
     }
   }
 
@@ -83,17 +84,22 @@ export class Feed {
   #taken() {
     let count = 0;
     let size = 0;
-    for (const { requestId, bytes } of this.#waiting.slice(0, BATCH_ITEMS)) {
+    for (const { bytes } of this.#waiting.slice(0, BATCH_ITEMS)) {
       if (size + bytes > BATCH_BYTES) break;
       count += 1;
       size += bytes;
-      this.#underWay.add(requestId);
     }
     if (this.#lost > 0) {
       this.#run.log("warn", `${this.#lost} items of feedback are lost: more was said than could be sent`);
       this.#lost = 0;
     }
-    return this.#waiting.splice(0, count).map(({ text }) => text);
+    return this.#waiting.splice(0, count);
+  }
+
+  #count(requestId, more) {
+    const count = (this.#left.get(requestId) ?? 0) + more;
+    if (count > 0) this.#left.set(requestId, count);
+    else this.#left.delete(requestId);
   }
 
   async #send(batch) {

@@ -22,7 +22,8 @@ export class Methods {
 
   /** Take a method up; an error says what is wrong with it. */
   add(name, { params = null, ...unknown }, handler) {
-    if (typeof name !== "string" || name === "") throw new TypeError("a method needs a name: worker.method('add', ...)");
+    if (typeof name !== "string" || name === "")
+      throw new TypeError("a method needs a name: worker.method('add', ...)");
     const full = `${this.#service}/${name}`;
     if (this.#known.has(name)) throw new TypeError(`${full} is there already`);
     if (typeof handler !== "function") throw new TypeError(`${full}: its handler is a function (params, call)`);
@@ -37,7 +38,9 @@ export class Methods {
     const full = `${this.#service}/${name}`;
     if (method === undefined) {
       const offered = this.names.sort().join(", ");
-      return { outcome: broken(`${this.#service}: there is no method '${name.slice(0, 100)}'; this worker has ${offered}`) };
+      return {
+        outcome: broken(`${this.#service}: there is no method '${name.slice(0, 100)}'; this worker has ${offered}`),
+      };
     }
     try {
       const given = method.read(params);

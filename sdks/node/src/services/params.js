@@ -48,7 +48,8 @@ function checkedBy(check, params) {
 
 function members(fields, params) {
   const named = byName(fields, params);
-  const takes = `it takes ${fields.map(({ name, kind, optional }) => `${name}${optional ? "?" : ""}: ${kind}`).join(", ") || "nothing"}`;
+  const shown = fields.map(({ name, kind, optional }) => `${name}${optional ? "?" : ""}: ${kind}`);
+  const takes = `it takes ${shown.join(", ") || "nothing"}`;
   for (const name of Object.keys(named)) {
     if (!fields.some((field) => field.name === name)) throw new Misfit(`there is no parameter '${name}'; ${takes}`);
   }

@@ -7,7 +7,7 @@ import * as wire from "../wire.js";
 // How often a quiet worker asks whether it still is.
 const QUIET_BEAT_SECONDS = 5;
 const USUAL_BEAT_SECONDS = 30;
-const LONGEST_HEADER = 12 * 1024;
+const LONGEST_HEADER = 32 * 1024;
 
 /** One call that this worker was given, until it is answered or given up. */
 export class Hold {

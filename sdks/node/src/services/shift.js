@@ -102,7 +102,10 @@ export class Shift extends Run {
   async #due() {
     const ready = () => !this.session.quiet && this.#room > 0;
     const eager = this.#probe === null;
-    await this.changed.until(() => this.stop.isSet || (ready() && (eager || this.#hungry)), eager ? null : LOOK_SECONDS);
+    await this.changed.until(
+      () => this.stop.isSet || (ready() && (eager || this.#hungry)),
+      eager ? null : LOOK_SECONDS,
+    );
     // After a while a Lazy worker looks anyway, as soon as it can.
     await this.changed.until(() => this.stop.isSet || ready());
     this.#hungry = false;

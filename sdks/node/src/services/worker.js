@@ -112,7 +112,8 @@ export class ServiceWorker {
    */
   async run(options = {}) {
     checkedNames(options, ["signals", "signal"]);
-    if (this.#methods.names.length === 0) throw new TypeError("no methods: offer one with worker.method(name, handler)");
+    if (this.#methods.names.length === 0)
+      throw new TypeError("no methods: offer one with worker.method(name, handler)");
     if (!this.#secret) throw new TypeError("secret: give secret or HALL_SERVICE_SECRET");
     await this.#runner.work(() => this.#makeRun(), options);
   }
