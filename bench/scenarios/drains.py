@@ -49,10 +49,12 @@ async def park(workshop: Workshop, database: str, count: int, table: Table) -> N
     """Idle without workers, then with `count` parked drains of as many workers."""
     seconds = workshop.lengths.idle_seconds
     async with workshop.hall(database) as target:
+        service = await make_service(target)
+        warm, drain = await admitted(target, service, count)
+        await warm.call(drain.replace(b"?wait=%d" % DRAIN_WAIT_SECONDS, b""))
         await calm(target)
         alone = await idle(workshop, target, seconds)
         alone_kib = proportional_kib(target.server_pids)
-        service = await make_service(target)
         seats: list[tuple[Connection, bytes]] = []
         for first in range(0, count, SEATS_AT_ONCE):
             numbers = range(first, min(first + SEATS_AT_ONCE, count))
@@ -64,7 +66,7 @@ async def park(workshop: Workshop, database: str, count: int, table: Table) -> N
         await calm(target)
         kib_each = (proportional_kib(target.server_pids) - alone_kib) / count
         seen = await idle(workshop, target, seconds)
-        await asyncio.gather(*(connection.close() for connection, _ in seats))
+        await asyncio.gather(*(connection.close() for connection, _ in [*seats, (warm, drain)]))
     row: Row = {**row_of(database, count, alone_kib + round(kib_each * count), seen), "KiB each": kib_each}
     table.rows += [row_of(database, 0, alone_kib, alone), row]
     rate, base = seen.questions_per_second, alone.questions_per_second
@@ -87,4 +89,5 @@ async def measure(workshop: Workshop) -> Table:
     for database in workshop.databases:
         with workshop.attempt(f"drains, {database}"):
             await park(workshop, database, count, table)
+    table.notes.append("KiB each: growth since one worker had logged in, registered and drained")
     return table
