@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 import shutil
@@ -15,6 +16,10 @@ from typing import Any
 
 import pytest
 from conformance.record import passed
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from tests.hall_client import HallClient, fine
 from tests.hall_process import BOOTSTRAP_TOKEN, Database, HallProcess
@@ -200,6 +205,52 @@ def test_the_plan_workers_of_the_readme(name: str, node: str, folder: Path, hall
             worker.interrupt()
     if name == "plan.mjs":
         assert worker.output.read_text().startswith("T-001 first\n")
+
+
+def test_a_certificate_is_verified_against_the_authorities_that_are_given(node: str, folder: Path) -> None:
+    """Over https an answer counts if its certificate is known; an unknown one is an error, not an answer."""
+    certificate, key = certified("localhost")
+    (folder / "certificate.pem").write_bytes(certificate)
+    (folder / "key.pem").write_bytes(key)
+    (folder / "https.mjs").write_text(HTTPS, encoding="utf-8")
+    ended = run(node, "https.mjs", where=folder)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "3\nUnreachable\n"
+
+
+HTTPS = """
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import { Client } from "hiringhall-worker";
+
+const ca = readFileSync("certificate.pem");
+const server = createServer({ key: readFileSync("key.pem"), cert: ca }, (request, response) => {
+  request.resume();
+  response.end('{"request_id":"r-1","status":"success","result":3}');
+});
+server.listen(0, async () => {
+  const at = { server: `https://localhost:${server.address().port}`, token: "t", patienceSeconds: 0 };
+  console.log(await new Client({ ...at, tls: { ca } }).call("math/add"));
+  await new Client(at).call("math/add").catch((error) => console.log(error.name));
+  server.closeAllConnections();
+  server.close();
+});
+"""
+
+
+def certified(name: str) -> tuple[bytes, bytes]:
+    """A certificate for a name, signed by itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    certificate = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
+        .not_valid_after(dt.datetime(2120, 1, 1, tzinfo=dt.UTC))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem, unencrypted = serialization.Encoding.PEM, serialization.NoEncryption()
+    return certificate.public_bytes(pem), key.private_bytes(pem, serialization.PrivateFormat.PKCS8, unencrypted)
 
 
 @pytest.mark.parametrize("protocol", ["services", "plans"])
