@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -93,6 +94,30 @@ def test_services_by_command(sqlite_database: Database, start_hall: StartHall, t
     assert [log_in(hall, secret).status_code for secret in ("chosen", "typed")] == [401, 200]
     assert shell.fine("service", "remove", "math") == "math: removed\n"
     assert log_in(hall, "typed").status_code == 401
+
+
+def test_secrets_and_keys_are_replaced_by_command(sqlite_database: Database, start_hall: StartHall) -> None:
+    """`hall service secret` and `hall client secret` give another secret, `hall key rotate` another key; nobody is out."""
+    hall = start_hall(sqlite_database)
+    shell = shell_of(hall)
+    first = shell.fine("service", "add", "math").split()[-1]
+    client = shell.fine("client", "add", "ci", "--allow", "math/*").split()[-1]
+    second = shell.fine("service", "secret", "math").split()[-1]
+    assert [log_in(hall, secret).status_code for secret in (first, second)] == [200, 200]
+    assert shell.fine("service", "secret", "math", "--secret", "-", "--retire", stdin="typed\n") == "math: stored\n"
+    assert [log_in(hall, secret).status_code for secret in (first, second, "typed")] == [401, 401, 200]
+    other = json.loads(shell.fine("client", "secret", "ci", "--json"))["secret"]
+    assert [log_in_as_client(hall, secret).status_code for secret in (client, other)] == [200, 200]
+    for kind in ("service", "client"):
+        ran = shell.run(kind, "secret", "nobody")
+        assert (ran.status, f"there is no {kind} 'nobody'" in ran.err) == (1, True)
+    token = log_in(hall, "typed").json()["access_token"]
+    before = json.loads(shell.fine("key", "rotate", "--json"))["key_id"]
+    told = shell.fine("key", "rotate")
+    assert told.startswith("signing with ")
+    assert before not in told
+    assert opens_admin(hall, token) == 403
+    assert opens_admin(hall, log_in(hall, "typed").json()["access_token"]) == 403
 
 
 def test_what_commands_say_that_cannot_be_done(sqlite_database: Database, start_hall: StartHall) -> None:
