@@ -97,7 +97,7 @@ def test_services_by_command(sqlite_database: Database, start_hall: StartHall, t
 
 
 def test_secrets_and_keys_are_replaced_by_command(sqlite_database: Database, start_hall: StartHall) -> None:
-    """`hall service secret` and `hall client secret` give another secret, `hall key rotate` another key; nobody is out."""
+    """`hall service secret`, `hall client secret` give another secret, `hall key rotate` another key: nobody is out."""
     hall = start_hall(sqlite_database)
     shell = shell_of(hall)
     first = shell.fine("service", "add", "math").split()[-1]

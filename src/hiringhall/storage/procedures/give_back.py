@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 
 from hiringhall.domain import work
 from hiringhall.domain.lease import Cause
@@ -22,10 +22,16 @@ def take_back(changes: Changes, unit: Unit, cause: Cause) -> None:
     changes.note(before, unit, work.release(unit, unit.holder, cause))
 
 
-def tell_to_stop(context: Context, worker: str, unit: Unit) -> Generator[Step, list[Row], None]:
-    """Tell the former holder, with whatever it asks next, that the unit is not its own any more."""
-    yield Many("insert_directive", [{"worker": worker, "target": unit.target, "at": context.now}])
-    context.ring(topic_of_worker(worker))
+def tell_to_stop(context: Context, told: Iterable[tuple[str, Unit]]) -> Generator[Step, list[Row], None]:
+    """Tell former holders, with whatever they ask next, that a unit is not their own any more."""
+    pairs = sorted((worker, unit.target) for worker, unit in told)
+    if not pairs:
+        return
+    yield Many(
+        "insert_directive", [{"worker": worker, "target": target, "at": context.now} for worker, target in pairs]
+    )
+    for worker, _ in pairs:
+        context.ring(topic_of_worker(worker))
 
 
 def give_back(context: Context, asks: Sequence[Return]) -> Procedure:

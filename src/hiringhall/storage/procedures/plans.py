@@ -38,9 +38,7 @@ def _delete_plan(context: Context, ask: DeletePlan) -> Generator[Step, list[Row]
     if held and not ask.force:
         names = ", ".join(repr(unit.name) for unit in held[:NAMES_SHOWN_MAX])
         return Refused("in_use", f"workers hold tasks of the plan: {names} (force=true deletes it all the same)")
-    for unit in held:
-        assert unit.holder is not None
-        yield from tell_to_stop(context, unit.holder, unit)
+    yield from tell_to_stop(context, [(unit.holder, unit) for unit in held if unit.holder is not None])
     yield Many("delete_plan", [{"plan": ask.plan}])
     yield Many("delete_lane", [{"lane": lanes[0][0]}])
     yield Many("disarm_lane", [{"lane": lanes[0][0]}])

@@ -50,7 +50,7 @@ def _steer_one(context: Context, ask: Steer, unit: Unit) -> Generator[Step, list
             return event
         changes.note(before, unit, event)
         if holder is not None and unit.holder is None:
-            yield from tell_to_stop(context, holder, unit)
+            yield from tell_to_stop(context, [(holder, unit)])
     yield from write(context, changes)
     return None
 
@@ -63,6 +63,7 @@ def _reset(
     if isinstance(affected, Refused):
         return affected
     satisfied = sorted(each.id for each in affected if each.state in SATISFIED)
+    holders = []
     for each in affected:
         before, holder = each.counted_as, each.holder
         event = steering.take_back(each) if each.state is State.HELD else steering.reset(each)
@@ -70,7 +71,8 @@ def _reset(
             return event
         changes.note(before, each, event)
         if holder is not None:
-            yield from tell_to_stop(context, holder, each)
+            holders.append((holder, each))
+    yield from tell_to_stop(context, holders)
     if satisfied:
         yield from _reopen_edges(changes, satisfied)
     return None

@@ -43,34 +43,38 @@ def _withdraw(context: Context, ask: Withdraw) -> Generator[Step, list[Row], Sta
     if asked.finished:
         return Refused("already_finished", f"the request {ask.request_id!r} has ended")
     changes = Changes()
-    for unit in (asked, *(each for each in units.values() if each.id != asked.id)):
-        if not unit.finished:
-            yield from _withdraw_one(context, changes, unit)
+    family = (asked, *(each for each in units.values() if each.id != asked.id))
+    told = [(_withdraw_one(changes, unit), unit) for unit in family if not unit.finished]
+    yield from tell_to_stop(context, [(holder, unit) for holder, unit in told if holder is not None])
     yield from write(context, changes)
     return asked.state
 
 
-def _withdraw_one(context: Context, changes: Changes, unit: Unit) -> Generator[Step, list[Row], None]:
+def _withdraw_one(changes: Changes, unit: Unit) -> str | None:
+    """End it, or mark it as one that its holder has to stop; returns who has to be told."""
     before = unit.counted_as
     if unit.state is not State.HELD:
         changes.note(before, unit, work.withdraw(unit))
     elif not unit.cancelling and unit.holder is not None:
         unit.cancelling = True
         changes.note(before, unit, None)
-        yield from tell_to_stop(context, unit.holder, unit)
+        return unit.holder
+    return None
 
 
 def end_now(
     context: Context, changes: Changes, units: Iterable[Unit], decide: Callable[[Unit], Event]
 ) -> Generator[Step, list[Row], None]:
     """End calls, also those that are held: their holders are told to stop."""
+    holders = []
     for unit in units:
         if unit.finished:
             continue
         before, holder = unit.counted_as, unit.holder
         changes.note(before, unit, decide(unit))
         if holder is not None:
-            yield from tell_to_stop(context, holder, unit)
+            holders.append((holder, unit))
+    yield from tell_to_stop(context, holders)
 
 
 def _first_of(rows: Sequence[Row], limit: int) -> list[int]:
