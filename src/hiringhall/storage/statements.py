@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import Final
 
 from hiringhall.domain.announcement import BYTES_MAX, CHANNEL
+from hiringhall.domain.call import Answer, Dispatch
 from hiringhall.domain.lifecycle import FINAL, SATISFIED, Move, State, sources
 from hiringhall.domain.topics import EVERYTHING
 from hiringhall.domain.work import RETRYING
@@ -25,7 +26,15 @@ _STATEMENT: Final = re.compile(r"\{statement:([a-z_]+)\}")
 COMMENT: Final = re.compile(r"--[^\n]*")
 PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]+)")
 
-WORDS: Final[dict[str, str]] = {"retrying": RETRYING, "rings_channel": CHANNEL, "everything": EVERYTHING}
+WORDS: Final[dict[str, str]] = {
+    "retrying": RETRYING,
+    "rings_channel": CHANNEL,
+    "everything": EVERYTHING,
+    "complete": Move.COMPLETE.value,
+    "release": Move.RELEASE.value,
+    "success": Answer.SUCCESS.value,
+    **{dispatch.value: dispatch.value for dispatch in Dispatch},
+}
 """What SQL has to call as the domain does."""
 
 AnyOf = Callable[[str, str], str]

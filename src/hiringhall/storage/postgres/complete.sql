@@ -14,7 +14,7 @@ WITH moment AS MATERIALIZED (
         held.key, held.body
 ), logged AS (
     INSERT INTO event (work, version, move, state, worker, at)
-    SELECT completed.id, completed.version, 'complete', {done}, completed.worker, moment.now FROM completed CROSS JOIN moment
+    SELECT completed.id, completed.version, {complete}, {done}, completed.worker, moment.now FROM completed CROSS JOIN moment
 ), answered AS (
     INSERT INTO answer (work, worker, version, key, body)
     SELECT id, worker, handed_version, key, body FROM completed WHERE key IS NOT NULL

@@ -41,7 +41,7 @@ WITH moment AS MATERIALIZED (
         )) END AS live
     FROM busy
 ), raced AS MATERIALIZED (
-    SELECT count(*) AS n FROM busy WHERE busy.dispatch = 'race'
+    SELECT count(*) AS n FROM busy WHERE busy.dispatch = {race}
 ), part AS MATERIALIZED (
     SELECT CAST(least(
         CAST(:limit AS bigint),

@@ -16,7 +16,7 @@ WITH moment AS MATERIALIZED (
         held.key, held.body, said.cause, said.reason
 ), logged AS (
     INSERT INTO event (work, version, move, state, worker, cause, reason, at)
-    SELECT released.id, released.version, 'release', {ready}, released.worker, released.cause, released.reason, moment.now
+    SELECT released.id, released.version, {release}, {ready}, released.worker, released.cause, released.reason, moment.now
     FROM released CROSS JOIN moment
 ), answered AS (
     INSERT INTO answer (work, worker, version, key, body)

@@ -40,10 +40,10 @@ WITH moment AS MATERIALIZED (
     RETURNING work.id, work.lane, work.version, held.ordinal, held.worker, held.topic, held.result, held.key, held.body
 ), logged AS (
     INSERT INTO event (work, version, move, state, worker, at)
-    SELECT completed.id, completed.version, 'complete', {done}, completed.worker, moment.now FROM completed CROSS JOIN moment
+    SELECT completed.id, completed.version, {complete}, {done}, completed.worker, moment.now FROM completed CROSS JOIN moment
 ), answered AS (
     INSERT INTO result (work, answer, result, worker, key, body, at)
-    SELECT completed.id, 'success', completed.result, completed.worker, completed.key, completed.body, moment.now
+    SELECT completed.id, {success}, completed.result, completed.worker, completed.key, completed.body, moment.now
     FROM completed CROSS JOIN moment
     ON CONFLICT (work) DO UPDATE SET answer = excluded.answer, result = excluded.result, error_text = NULL,
         worker = excluded.worker, key = excluded.key, body = excluded.body, at = excluded.at

@@ -25,7 +25,7 @@ WITH moment AS MATERIALIZED (
     FROM asked
     JOIN service ON service.id = asked.service AND CAST(service.methods AS json) -> asked.method IS NULL
     JOIN lane ON lane.key = CASE coalesce(asked.dispatch, service.dispatch)
-        WHEN 'exclusive' THEN asked.exclusive WHEN 'race' THEN asked.race END
+        WHEN {exclusive} THEN asked.exclusive WHEN {race} THEN asked.race END
     WHERE EXISTS (SELECT FROM service_method AS known WHERE known.service = asked.service AND known.method = asked.method)
     ORDER BY lane.key
     FOR KEY SHARE OF lane, service  -- whoever deletes the service waits for these calls, or they for its end
