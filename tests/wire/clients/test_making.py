@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from hiringhall.ports.calls import Submit
+from typing import Any
+
+import pytest
+
+from hiringhall.ports.calls import FindRequests, Submit
 from hiringhall.ports.identity import PauseService
+from hiringhall.ports.questions import Query
 from tests.wire.clients.counter import ON_THE_MODEL, Counter, answered
 from tests.wire.services.bureau import SERVICE, refused
 
@@ -135,6 +140,24 @@ async def test_taking_back_what_is_finished(made: Counter) -> None:
     body = await refused(client.withdraw(request_id), 409, "already_finished")
     assert body["outcome"] == await client.show(request_id).json(200)
     assert b"3544790567247868102" in (await client.withdraw(request_id).reply()).body
+
+
+async def test_taking_back_what_ends_in_this_very_moment(made: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 says that it is taken back: a call that its worker answers meanwhile is 409 `already_finished`."""
+    worker, client = await made.hire("w"), await made.client()
+    request_id = await client.made_call()
+    await worker.ids()
+    read = made.store.read
+
+    async def read_later(query: Query) -> Any:
+        """Looks at the call only after the worker has answered."""
+        if isinstance(query, FindRequests):
+            await worker.respond(request_id, result="done").reply()
+        return await read(query)
+
+    monkeypatch.setattr(made.store, "read", read_later)
+    body = await refused(client.withdraw(request_id), 409, "already_finished")
+    assert (body["outcome"]["status"], body["outcome"]["result"]) == ("success", "done")
 
 
 async def test_an_operator_may_take_back_anybodys(made: Counter) -> None:

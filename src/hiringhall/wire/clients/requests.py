@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from hiringhall.domain.call import Answer
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.invoke import Inquiry, make_request_id
 from hiringhall.ports.calls import RequestView, Submit
@@ -121,8 +122,11 @@ class WithdrawCall(OutcomeCall):
             self.refuse(refused)
 
     def ended(self, view: RequestView) -> None:
-        """The call has an outcome: the one that it just got, or an earlier one."""
-        if self._late is None:
+        """The call has an outcome: the one that it just got, or an earlier one. A worker may have been quicker."""
+        late = self._late
+        if late is None and view.answer is not Answer.CANCELLED:
+            late = Refused("already_finished", f"the request {view.request_id!r} ended before it was taken back")
+        if late is None:
             super().ended(view)
         else:
-            self.refuse(replace(self._late, extra={"outcome": msgspec.Raw(outcome(view))}))
+            self.refuse(replace(late, extra={"outcome": msgspec.Raw(outcome(view))}))
