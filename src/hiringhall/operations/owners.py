@@ -29,8 +29,8 @@ ATTEMPTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How secrets are dealt with. `retire`: the one before ends now. `make_secret`: a new one is made. `spare`: one is
-    made for whoever is made without a secret."""
+    """How secrets are dealt with. `retire`: the one before ends now. `make_secret`: a new one is made if none is
+    chosen. `spare`: one is made for whoever is made without a secret."""
 
     retire: bool = False
     make_secret: bool = False
@@ -85,9 +85,7 @@ async def _put(
     here can be seen whether it is the present one; if another comes meanwhile (many servers start with the same new one
     in `hall.toml`), it is compared again."""
     told, made = made_secret()
-    if choice.make_secret:
-        if chosen is not None:
-            return Refused("validation_error", "secret: either choose one, or have one made")
+    if chosen is None and choice.make_secret:
         ask = replace(ask, secret=made)
     elif chosen is None and choice.spare:
         ask = replace(ask, spare=made)
@@ -100,7 +98,7 @@ async def _put(
             ask = replace(ask, secret=secret, instead_of=instead_of)
         put: Put = await hall.coalescer.one(ask)
         if not put.outrun:
-            return Stored(put.created, told if put.spare_used or choice.make_secret else None)
+            return Stored(put.created, told if put.spare_used or ask.secret is made else None)
     return OUTRUN
 
 

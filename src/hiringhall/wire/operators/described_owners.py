@@ -22,7 +22,9 @@ IN_PATHS: Final[dict[str, dict[str, Any]]] = {
 }
 """Names in paths by stricter rules than those of identifiers."""
 RETIRE: Final = Parameter("retire", SWITCH, "End the secret before the present one now, instead of after 24 hours")
-MAKE_SECRET: Final = Parameter("make_secret", SWITCH, "Also give one that is there a new secret, which is told once")
+MAKE_SECRET: Final = Parameter(
+    "make_secret", SWITCH, "Make a secret also for one that is there, unless the body has one; it is told once"
+)
 FORCE: Final = Parameter("force", SWITCH, "Although calls are open: they are cancelled")
 LIMIT: Final = Parameter("limit", {"type": "integer", "minimum": 1, "maximum": 1_000}, "How many entries at most")
 AFTER: Final = Parameter("after", _name(IDENTIFIER_PATTERN), "The last entry of the page before, as `next` named it")
