@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hiringhall.domain.call import Answer, Dispatch
-from hiringhall.ports.calls import CountCalls, FindNews, FindRequests, News
+from hiringhall.ports.calls import CountCalls, FindNews, News
 from tests.storage.call_desk import ANN, BEN, CallDesk, feedback
 
 
@@ -41,11 +41,3 @@ async def test_calls_are_counted(calls: CallDesk) -> None:
     await calls.calls("r-3", dispatch=Dispatch.BROADCAST)
     await calls.answer(ANN, (await calls.take_call(ANN, limit=1)).request_id)
     assert await calls.read(CountCalls()) == {"math": {"done": 1, "ready": 1, "waiting": 1}}
-
-
-async def test_calls_are_found_by_number(calls: CallDesk) -> None:
-    """By the number of the unit, like by id; numbers that are none are left out."""
-    await calls.hire(ANN)
-    await calls.calls("r-1", "r-2")
-    (one,) = await calls.read(FindRequests(("r-1",)))
-    assert await calls.read(FindRequests((), works=(one.work, 10**9))) == [one]

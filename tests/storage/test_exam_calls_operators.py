@@ -9,7 +9,7 @@ import pytest
 from hiringhall.domain.call import Answer, Dispatch
 from hiringhall.domain.lifecycle import Move, State
 from hiringhall.ports.asks import Steer, SweepRetries
-from hiringhall.ports.calls import CountCalls, FindRequests, ForgetCalls, ListMethods, SweepDeadlines, Withdraw
+from hiringhall.ports.calls import CountCalls, ForgetCalls, ListMethods, SweepDeadlines, Withdraw
 from hiringhall.ports.identity import DeleteService, FindServices
 from hiringhall.ports.questions import FindWorkers
 from tests.storage.call_desk import ADD, ANN, BEN, DAY_MS, FOREIGN, MATH, CallDesk
@@ -19,17 +19,6 @@ from tests.storage.desk import refused
 async def steer(calls: CallDesk, request_id: str, move: Move) -> Any:
     """Carry out an operator's verb on a call."""
     return await calls.ask(Steer("", "", move, work=(await calls.view(request_id)).work))
-
-
-async def test_found_by_number(calls: CallDesk) -> None:
-    """Calls are found by the numbers of their units too."""
-    await calls.service()
-    await calls.calls("r-1", "r-2", "r-3")
-    works = tuple([(await calls.view(name)).work for name in ("r-1", "r-3")])
-    found = await calls.read(FindRequests((), works))
-    assert sorted(view.request_id for view in found) == ["r-1", "r-3"]
-    found = await calls.read(FindRequests(("r-1", "r-2"), (*works, 10**6)))
-    assert sorted(view.request_id for view in found) == ["r-1", "r-2", "r-3"]
 
 
 async def test_cancel(calls: CallDesk) -> None:

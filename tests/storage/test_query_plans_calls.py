@@ -75,7 +75,7 @@ STATEMENTS = (
     "lock_calls", "lock_units", "find_results", "upsert_result", "find_parts", "find_children", "avoid_worker",
     "find_fit", "find_terms", "find_call_lanes", "lock_services", "count_queues", "find_submission", "find_family",
     "find_overdue", "find_told", "count_feedback", "find_feedback", "find_old_calls", "find_unused_lanes",
-    "find_requests", "find_news", "find_request_ids", "find_ready_lanes", "find_ready_keys", "find_own_children",
+    "find_requests", "find_news", "find_ready_lanes", "find_ready_keys", "find_own_children",
     "find_lost",
     "delete_passing_feedback", "delete_stale_offers", "delete_submissions", "delete_feedback_of",
     "delete_submissions_of", "delete_hand_overs_of",  "find_lazy_workers", "find_service_views",

@@ -279,10 +279,9 @@ class RequestView:
 
 @dataclass(frozen=True, slots=True)
 class FindRequests:
-    """Calls by id or by the number of their unit, many at once. Result: list[RequestView], in no order."""
+    """Calls by id, many at once. Result: list[RequestView], in no order."""
 
     request_ids: tuple[str, ...]
-    works: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,6 @@ class FindTasks:
 
     task_id: str
     plan: str | None = None
-    work: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 from hiringhall.config import Settings
 from hiringhall.operations.hall import terms_of
 from hiringhall.wire.operators.application import operators_application
-from tests.operations.parts import OPERATOR
+from tests.operations.parts import OPERATOR, plan_of
 from tests.storage.subjects import open_subject
 from tests.wire.clients.counter import Counter, counter
 
@@ -45,7 +45,7 @@ async def desk(request: pytest.FixtureRequest) -> AsyncIterator[Desk]:
 
 
 async def test_state_and_history_of_a_call(desk: Desk) -> None:
-    """`GET /admin/work/{id}` (state and history), by request id and by the number of the unit."""
+    """`GET /admin/work/{id}` (state and history), by request id."""
     worker, client = await desk.hire("w"), await desk.client()
     request_id = await client.made_call(priority=7)
     await worker.ids()
@@ -56,7 +56,6 @@ async def test_state_and_history_of_a_call(desk: Desk) -> None:
     assert (work["status"], work["state"], work["worker_id"], work["result_bytes"]) == ("held", "held", "w", None)
     assert [line["move"] for line in shown["history"]] == ["submit", "hold"]
     assert shown["story"][-1].startswith("Now: held by worker w")
-    assert await desk.call_admin("GET", f"work/{work['work']}") == shown
     assert await desk.call_admin("GET", f"work?id={request_id}") == shown
 
 
@@ -74,9 +73,24 @@ async def test_payloads_are_shown_on_request(desk: Desk) -> None:
 
 
 async def test_an_unknown_call(desk: Desk) -> None:
-    """An id that is none is 404."""
-    for unknown in ("r-AAAAAAAAAAAAAAAAAAAAAA", "12345"):
-        assert (await desk.call_admin("GET", f"work/{unknown}", 404))["error_code"] == "not_found"
+    """What has the form of a request id and is none is told as a call that there is not."""
+    for unknown in ("r-AAAAAAAAAAAAAAAAAAAAAA", "r-unknown", "r-AAAAAAAAAAAAAAAAAAAAAA.7"):
+        for path in (f"work/{unknown}", f"work?id={unknown}"):
+            envelope = await desk.call_admin("GET", path, 404)
+            assert (envelope["error_code"], envelope["task_id"]) == ("not_found", None)
+            assert envelope["detail"].startswith(f"there is no call '{unknown}'")
+
+
+async def test_the_number_of_a_unit_names_nothing(desk: Desk) -> None:
+    """An id of digits is that of a task: the number that a call has inside is neither shown nor steered by it."""
+    request_id = await (await desk.client()).made_call()
+    number = (await desk.call_admin("GET", f"work/{request_id}"))["work"]["work"]
+    assert (await desk.call_admin("GET", f"work/{number}", 404))["task_id"] == str(number)
+    await desk.store.commit([plan_of(str(number))])
+    for path in (f"work/{number}", f"work?id={number}"):
+        assert (await desk.call_admin("GET", path))["work"]["kind"] == "task"
+    assert (await desk.call_admin("POST", f"work/{number}/cancel"))["task"]["status"] == "FAILED"
+    assert (await desk.call_admin("GET", f"work/{request_id}"))["work"]["status"] == "queued"
 
 
 async def test_releasing(desk: Desk) -> None:

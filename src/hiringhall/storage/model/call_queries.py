@@ -29,10 +29,8 @@ from hiringhall.storage.model.standing import is_live, live_workers
 
 
 def find_requests(hall: Hall, query: FindRequests) -> list[RequestView]:
-    """Calls by id, or by the number of their unit."""
-    by_number = (hall.book.calls.get(work) for work in query.works)
-    names = {*query.request_ids, *(call.unit.name for call in by_number if call is not None)}
-    found = (hall.book.find(request_id) for request_id in sorted(names))
+    """Calls by id."""
+    found = (hall.book.find(request_id) for request_id in sorted(set(query.request_ids)))
     return [_view(hall, call) for call in found if call is not None]
 
 

@@ -120,8 +120,6 @@ def _list_tasks(hall: Hall, query: ListTasks) -> list[TaskRow]:
 
 def _find_tasks(hall: Hall, query: FindTasks) -> list[TaskRow]:
     found = (hall.tasks[id_] for id_ in sorted(hall.tasks))
-    if query.work is not None:
-        return [_row(hall, task) for task in found if task.unit.id == query.work]
     return [
         _row(hall, task) for task in found if task.unit.name == query.task_id and query.plan in (None, task.unit.plan)
     ]

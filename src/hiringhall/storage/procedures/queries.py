@@ -111,11 +111,8 @@ def list_tasks(_: Context, query: ListTasks) -> Procedure:
 
 
 def find_tasks(_: Context, query: FindTasks) -> Procedure:
-    """Tasks by id, or by the number of their unit."""
-    if query.work is not None:
-        rows = yield Fetch("find_tasks_by_work", {"work": query.work})
-    else:
-        rows = yield Fetch("find_tasks", {"task_id": query.task_id, "plan": query.plan})
+    """Tasks by id."""
+    rows = yield Fetch("find_tasks", {"task_id": query.task_id, "plan": query.plan})
     return (yield from _task_rows(rows))
 
 

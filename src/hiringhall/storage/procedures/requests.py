@@ -25,13 +25,10 @@ from hiringhall.storage.procedures.submit import dispatch_of
 
 
 def find_requests(_: Context, query: FindRequests) -> Procedure:
-    """Calls by id, or by the number of their unit."""
-    names = set(query.request_ids)
-    if query.works:
-        names.update(row[0] for row in (yield Fetch("find_request_ids", {"works": sorted(set(query.works))})))
-    if not names:
+    """Calls by id."""
+    if not query.request_ids:
         return []
-    rows = yield Fetch("find_requests", {"names": sorted(names)})
+    rows = yield Fetch("find_requests", {"names": sorted(set(query.request_ids))})
     return [_view(row) for row in rows]
 
 

@@ -24,8 +24,9 @@ from hiringhall.wire.operators.answers import Stop, json_answer, rfc3339
 from hiringhall.wire.operators.call_structs import CallInDetail, SteeredAnswer, WorkAnswer
 from hiringhall.wire.operators.vocabulary import history_entry
 
-MADE_HERE: Final = re.compile(r"r-[A-Za-z0-9_-]{22}").fullmatch
-"""The form of request ids: other ids are those of tasks, or numbers of units."""
+OF_A_CALL: Final = "r-"
+MADE_HERE: Final = re.compile(OF_A_CALL + r"[A-Za-z0-9_-]{22}(\.[0-9]{1,9})?").fullmatch
+"""The form of request ids, those of a broadcast's parts included: other ids are those of tasks."""
 
 
 async def call_by_id(hall: Hall, identity: str) -> RequestView | None:
@@ -33,12 +34,6 @@ async def call_by_id(hall: Hall, identity: str) -> RequestView | None:
     if not MADE_HERE(identity):
         return None
     views: list[RequestView] = await hall.store.read(FindRequests((identity,)))
-    return views[0] if views else None
-
-
-async def call_by_number(hall: Hall, work: int) -> RequestView | None:
-    """The call that is the unit of this number, None if it is none."""
-    views: list[RequestView] = await hall.store.read(FindRequests((), works=(work,)))
     return views[0] if views else None
 
 

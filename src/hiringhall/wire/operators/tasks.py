@@ -18,11 +18,10 @@ from hiringhall.ports.asks import Steer, TaskView
 from hiringhall.ports.calls import RequestView
 from hiringhall.ports.questions import FindPlan, FindTasks, HistoryLine, PlanView, ReadHistory, TaskRow
 from hiringhall.wire.operators.answers import Stop, agreed, json_answer
-from hiringhall.wire.operators.calls import call_by_id, call_by_number, shown_call, steer_call
+from hiringhall.wire.operators.calls import OF_A_CALL, call_by_id, shown_call, steer_call
 from hiringhall.wire.operators.parameters import Query, decode_json, invalid, path_id, read_body, refuse_multipart
 from hiringhall.wire.operators.vocabulary import history_entry, task_of_view, unit_of_row
 
-WORK_NUMBER_MAX: Final = 2**63 - 1
 SWITCHES: Final[dict[Move, tuple[str, ...]]] = {Move.SKIP: ("force",), Move.RESET: ("cascade",)}
 """The parameters that a verb knows."""
 
@@ -98,21 +97,13 @@ async def _shown(hall: Hall, row: TaskRow | RequestView, *, payload: bool) -> Re
 
 
 async def _unit(hall: Hall, identity: str) -> TaskRow | RequestView:
-    """A request id; `PLAN/TASK`, each part percent-encoded by itself; the number of a unit; or the id of a task that
-    one plan has."""
+    """A request id; `PLAN/TASK`, each part percent-encoded by itself; or the id of a task that only one plan has."""
     call = await call_by_id(hall, identity)
     if call is not None:
         return call
     plan_part, slash, task_part = identity.partition("/")
     if slash:
         return await _only_one(hall, _part(task_part), _part(plan_part))
-    if identity.isascii() and identity.isdigit() and int(identity) <= WORK_NUMBER_MAX:
-        rows: list[TaskRow] = await hall.store.read(FindTasks("", work=int(identity)))
-        if rows:
-            return rows[0]
-        call = await call_by_number(hall, int(identity))
-        if call is not None:
-            return call
     return await _only_one(hall, _part(identity), None)
 
 
@@ -129,6 +120,9 @@ def _part(encoded: str) -> str:
 
 async def _only_one(hall: Hall, task_id: str, plan_id: str | None) -> TaskRow:
     rows: list[TaskRow] = await hall.store.read(FindTasks(task_id, plan_id))
+    if not rows and plan_id is None and task_id.startswith(OF_A_CALL):
+        detail = f"there is no call {task_id!r}, nor a task of that id; finished calls are kept for a while only"
+        raise Stop("not_found", detail)
     if not rows:
         where = "in any plan" if plan_id is None else f"in plan {plan_id!r}"
         raise Stop("not_found", f"there is no task {task_id!r} {where}", task_id=task_id)
