@@ -66,8 +66,8 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "invalid_wait": ("`wait` is negative or not a number.", "Send a number of seconds; more than 55 counts as 55."),
     "key_missing": (
-        "A setting of a service can be stored only encrypted, and this hall has no key for it, or its servers differ.",
-        "Set `HALL_KEY` or `HALL_KEY_FILE` on every server: `head -c 32 /dev/urandom | base64` makes one.",
+        "Settings of a service are stored only encrypted, and this server has no key, or not the one with which it was done.",
+        "Set the same `HALL_KEY` or `HALL_KEY_FILE` on every server: `head -c 32 /dev/urandom | base64` makes one.",
     ),
     "malformed_json": (
         "The body is not UTF-8, not JSON, or nested more than 100 levels deep.",

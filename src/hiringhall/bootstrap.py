@@ -19,6 +19,7 @@ from hiringhall.operations.declared import apply_declared
 from hiringhall.operations.hall import Hall, terms_of
 from hiringhall.operations.owners import reseal
 from hiringhall.operations.recheck import Recheck
+from hiringhall.operations.service_settings import warn_of_closed
 from hiringhall.ports.store import Store, StoreUnavailable
 from hiringhall.ports.wakeups import Wakeups
 from hiringhall.probe.addresses import Rules, parse_networks
@@ -128,6 +129,7 @@ async def build(settings: Settings, declared: Declared | None = None) -> Server:
             await reseal(hall)
             if declared is not None:
                 await apply_declared(hall, declared)
+            await warn_of_closed(hall)
         except BaseException:
             if listener is not None:
                 await listener.close()

@@ -197,6 +197,16 @@ def test_the_key_of_the_folder(sqlite_database: Database, start_hall: StartHall)
     assert len(base64.b64decode(path.read_text())) == 32
 
 
+def test_a_lost_key_is_told_at_the_start(sqlite_database: Database, start_hall: StartHall) -> None:
+    """A server that cannot open settings of services says once, when it starts, which, and how to mend it."""
+    hall = start_hall(sqlite_database)
+    admin(hall, "PUT", "/admin/services/math", json={"settings": {"password": "s3cret", "url": "x"}})
+    (sqlite_database.directory / "key").unlink()
+    hall.restart()
+    (line,) = [line for line in hall.stderr.splitlines() if "settings of services cannot be opened" in line]
+    assert all(word in line for word in ("'math/password', 'math/url'", "HALL_KEY", "HALL_KEY_FILE", "`key`"))
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [

@@ -63,7 +63,7 @@ async def _news_of_service(hall: Hall, name: str, wish: ServiceWish) -> ServiceW
     if not views:
         return wish
     (view,) = views
-    present = await settings_of(hall, name) if wish.settings else {}
+    present = (await settings_of(hall, name)).values if wish.settings else {}
     settings = {key: value for key, value in wish.settings.items() if present.get(key) != value}
     methods = wish.methods if wish.methods is None or json.loads(wish.methods) != json.loads(view.methods) else None
     return ServiceWish(wish.secret, settings, wish.dispatch if wish.dispatch != view.dispatch else None, methods)

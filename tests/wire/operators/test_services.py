@@ -96,7 +96,7 @@ async def test_absent_members_keep_their_value(operator: Operator) -> None:
     assert service["dispatch"] == "race"
     assert service["methods"] == {"add": {"dispatch": "exclusive", "run_limit_seconds": 1.5}}
     assert service["settings"] == ["b", "c"]
-    assert await settings_of(operator.hall, "math") == {"b": "2", "c": "3"}
+    assert (await settings_of(operator.hall, "math")).values == {"b": "2", "c": "3"}
     await operator.call("PUT", "/admin/services/math", json={"methods": {}})
     assert (await operator.call("GET", "/admin/services/math"))["service"]["methods"] == {}
 
@@ -127,7 +127,18 @@ async def test_values_of_settings_are_never_shown(operator: Operator) -> None:
     assert "very-secret" not in str(sealed)
     assert b"very-secret" not in base64.urlsafe_b64decode(sealed["math", "db"].rpartition(".")[2])
     assert operator.hall.keyrings.settings.open(sealed["math", "db"], "another place") is None
-    assert (await settings_of(operator.hall, "math"))["db"] == VALUE
+    assert (await settings_of(operator.hall, "math")).values["db"] == VALUE
+
+
+async def test_settings_that_cannot_be_opened_are_named(operator: Operator) -> None:
+    """A service tells which of its settings no present key opens, until they are set anew."""
+    await operator.call("PUT", "/admin/services/math", 201, json={"settings": {"db": VALUE, "url": "x"}})
+    operator.hall.keyrings = Keyrings.passing()
+    await operator.call("PUT", "/admin/services/math", json={"settings": {"url": "y"}})
+    shown = (await operator.call("GET", "/admin/services/math"))["service"]
+    assert (shown["settings"], shown["unreadable_settings"]) == (["db", "url"], ["db"])
+    await operator.call("PUT", "/admin/services/math", json={"settings": {"db": VALUE}})
+    assert "unreadable_settings" not in (await operator.call("GET", "/admin/services/math"))["service"]
 
 
 async def test_services_are_listed_in_pages(operator: Operator) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hiringhall import __version__
+from hiringhall.auth.keyring import Keyrings
 from hiringhall.operations.service_settings import about_setting
 from tests.wire.services.bureau import SERVICE, Bureau, header, on_databases, refused
 
@@ -23,6 +24,21 @@ async def test_the_answer_is_a_map_of_texts(made: Bureau) -> None:
         "hall_version": __version__,
         "API_KEY": "s3cret",
     }
+
+
+@on_databases
+async def test_without_its_settings_no_worker_registers(made: Bureau) -> None:
+    """While a setting of its service cannot be opened, a registration is 422 `key_missing`, names it and the way out,
+    and leaves the process before in its place."""
+    sealed = made.hall.keyrings.settings.seal(b"s3cret", about_setting(SERVICE, "API_KEY"))
+    await made.service(settings={"API_KEY": sealed})
+    worker = await made.log_in("w")
+    await worker.register("hello")
+    made.hall.keyrings = Keyrings.passing()
+    second = await made.log_in("w")
+    answer = await refused(second.send("POST", "registration", {"methods": ["hello"]}), 422, "key_missing")
+    assert all(word in answer["detail"] for word in ("'API_KEY'", "HALL_KEY", "HALL_KEY_FILE"))
+    assert await worker.beat().json() is True
 
 
 @on_databases

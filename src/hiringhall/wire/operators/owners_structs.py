@@ -59,7 +59,10 @@ class ClientBody(Struct, forbid_unknown_fields=True):
 
 
 class Service(Struct, kw_only=True):
-    """A service. Of its settings only the names are told; `secrets`: how many are valid."""
+    """A service. Of its settings only the names are told; `secrets`: how many are valid.
+
+    `unreadable_settings`: those that no key of this server opens, so that no worker can register. Only an answer about
+    one service has it, and only if there are some."""
 
     id: str
     dispatch: Dispatch
@@ -68,6 +71,7 @@ class Service(Struct, kw_only=True):
     settings: list[str]
     secrets: Count
     made_at: Time
+    unreadable_settings: list[str] | UnsetType = UNSET
 
 
 class ServiceAnswer(Struct):

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from hiringhall.domain.owners import complaint_about_service, read_service
 from hiringhall.operations.hall import Hall
 from hiringhall.operations.owners import put_service as put
+from hiringhall.operations.service_settings import settings_of
 from hiringhall.ports.identity import DeleteService, FindServices, ListServices, PauseService, ServiceView
 from hiringhall.wire.operators.answers import Stop, agreed, json_answer, rfc3339
 from hiringhall.wire.operators.owners import choice_in_query, name_in_path, source_of, stored, wish_in_body
@@ -44,7 +45,11 @@ async def show_service(hall: Hall, request: Request) -> Response:
     """One service."""
     service = _name(request)
     Query(request, ())
-    return json_answer(ServiceAnswer(service_of(await _found(hall, service))))
+    shown = service_of(await _found(hall, service))
+    closed = (await settings_of(hall, service)).closed
+    if closed:
+        shown.unreadable_settings = list(closed)
+    return json_answer(ServiceAnswer(shown))
 
 
 async def list_services(hall: Hall, request: Request) -> Response:

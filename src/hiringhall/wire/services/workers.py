@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any, Final
 
 from hiringhall import __version__
@@ -11,7 +12,7 @@ from hiringhall.operations.enlist import enlist, leave
 from hiringhall.operations.heartbeat import heartbeat
 from hiringhall.operations.holding import holding
 from hiringhall.operations.presence import Known
-from hiringhall.operations.service_settings import settings_of
+from hiringhall.operations.service_settings import settings_for_worker
 from hiringhall.ports.calls import Goodbye, RegisterServiceWorker
 from hiringhall.wire.hot_call import FixedHeaders, decoded, json_of, part
 from hiringhall.wire.json_bodies import invalid
@@ -50,7 +51,9 @@ class RegistrationCall(ServiceCall):
         if isinstance(ask, Refused):
             self.refuse(ask)
         else:
-            enlist(self.hall, ask, told_of(self, self._registered))
+            task = self.hall.loop.create_task(self._enlist(ask))
+            _running.add(task)
+            task.add_done_callback(_running.discard)
 
     def _ask(self, body: RegistrationBody) -> RegisterServiceWorker | Refused:
         identity = self.identity
@@ -73,18 +76,20 @@ class RegistrationCall(ServiceCall):
             version=body.version or "", trace=bool(body.trace),
         )  # fmt: skip
 
-    def _registered(self, known: Known) -> None:
-        self.known = known
-        task = self.hall.loop.create_task(self._tell_settings())
-        _running.add(task)
-        task.add_done_callback(_running.discard)
-
-    async def _tell_settings(self) -> None:
+    async def _enlist(self, ask: RegisterServiceWorker) -> None:
+        """Register, unless the worker would lack settings: it must not take the place of one that has them."""
         try:
-            settings = await settings_of(self.hall, self.service)
+            settings = await settings_for_worker(self.hall, self.service)
         except Exception as failure:  # noqa: BLE001 - it is answered
             self.failed(failure)
             return
+        if isinstance(settings, Refused):
+            self.refuse(settings)
+        else:
+            enlist(self.hall, ask, told_of(self, partial(self._registered, settings)))
+
+    def _registered(self, settings: dict[str, str], known: Known) -> None:
+        self.known = known
         delay = interval_of(self)
         said = {**settings, "heartbeat_delay": delay, "hall_version": __version__}
         self.answer(json_of(said), headers=((HEARTBEAT, delay.encode()),))
