@@ -66,7 +66,7 @@ ERRORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "invalid_wait": ("`wait` is negative or not a number.", "Send a number of seconds; more than 55 counts as 55."),
     "key_missing": (
-        "Settings of a service are stored only encrypted, and this server has no key, or not the one with which it was done.",
+        "Settings of a service are stored only encrypted, and this server has no key, or not the one they need.",
         "Set the same `HALL_KEY` or `HALL_KEY_FILE` on every server: `head -c 32 /dev/urandom | base64` makes one.",
     ),
     "malformed_json": (
