@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
 from functools import lru_cache, partial
 from typing import Final, TypeAlias
@@ -14,7 +14,7 @@ import msgspec
 
 from hiringhall.auth.signing import Claims, SigningKeys, UnknownKey
 from hiringhall.auth.tokens import Tokens
-from hiringhall.auth.views import Views
+from hiringhall.auth.views import REFRESH_SECONDS, Views
 from hiringhall.domain.names import service_worker
 from hiringhall.domain.owners import OPERATOR
 from hiringhall.domain.refusals import Refused
@@ -53,6 +53,8 @@ class Identities:
         self._store = store
         self._tokens = tokens
         self._remembered: dict[bytes, Claims] = {}
+        self._asked: set[str] = set()
+        """Logins of those who wait that are being asked about."""
         self._sessions: Views[str, SessionView] = Views(asyncio.get_running_loop(), wakeups, self._read, _topics_of)
 
     def identify(self, header: bytes | None, role: str, done: Done) -> None:
@@ -82,6 +84,27 @@ class Identities:
         if identity.role != "client" or view is None or view.allow is None:
             return False
         return _allowed(view.allow, f"{service}/{method}")
+
+    def look_after(self, sessions: Iterable[str], ended: Callable[[str], None]) -> None:
+        """Call `ended` for each of these logins that stands no more, now or as soon as it is known.
+
+        To be called once a second for the logins of those who wait: it asks about all at once, and only about those of
+        which too little is known to be sure for another such while.
+        """
+        for session in sessions:
+            age = self._sessions.age(session)
+            if age <= REFRESH_SECONDS:
+                view = self._sessions.last(session)
+                if view is None or not view.stands:
+                    ended(session)
+            elif session not in self._asked:
+                self._asked.add(session)
+                self._sessions.find(session, partial(self._looked_after, session, ended))
+
+    def _looked_after(self, session: str, ended: Callable[[str], None], view: SessionView | Exception | None) -> None:
+        self._asked.discard(session)
+        if view is None or (not isinstance(view, Exception) and not view.stands):
+            ended(session)
 
     def _look_into(self, header: bytes | None, role: str, done: Done, *, again: bool) -> None:
         bearer = self._tokens.bearer(header)

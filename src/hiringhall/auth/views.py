@@ -70,6 +70,11 @@ class Views(Generic[Name, View]):
             self._want(name)
         return seen
 
+    def age(self, name: Name) -> float:
+        """How many seconds ago it was seen as it was; infinite if it was not, or was rung since."""
+        seen = self._seen.get(name)
+        return float("inf") if seen is None else self.time() - seen.read_at
+
     def last(self, name: Name) -> View | None:
         """What was seen of it last, however long ago."""
         seen = self._seen.get(name)

@@ -24,6 +24,8 @@ class Follower(Protocol):
     """Waits for news of one call."""
 
     request_id: str
+    session: str
+    """The login by which it waits; empty for the operator, who has none."""
 
     def news(self, view: RequestView | None) -> None:
         """How the call stands now, perhaps as before; None if there is none."""
@@ -33,6 +35,9 @@ class Follower(Protocol):
 
     def end(self) -> None:
         """The process is about to end."""
+
+    def login_ended(self) -> None:
+        """Whoever waits may not any more. Told again until it has left."""
 
 
 class Followers:
@@ -161,6 +166,16 @@ class Followers:
         """The process is about to end: nobody waits any longer."""
         for follower in list(self._all()):
             follower.end()
+
+    def sessions(self) -> set[str]:
+        """The logins by which anybody waits."""
+        return {follower.session for followers in self._by_id.values() for follower in followers} - {""}
+
+    def login_ended(self, session: str) -> None:
+        """Tell all who wait by this login that it has ended."""
+        for follower in self._all():
+            if follower.session == session:
+                follower.login_ended()
 
     def unavailable(self, failure: Exception) -> None:
         """The database is away."""

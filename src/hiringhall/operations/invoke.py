@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from typing import Any, Final, Protocol
 
+from hiringhall.auth.identities import ENDED
 from hiringhall.domain.lifecycle import State
 from hiringhall.domain.refusals import Refused
 from hiringhall.operations.hall import Hall
@@ -50,12 +51,17 @@ class Asker(Protocol):
 
 
 class Inquiry:
-    """One client that wants to know what becomes of one call. `client`: whose calls it may see; None: anybody's."""
+    """One client that wants to know what becomes of one call. `client`: whose calls it may see; None: anybody's.
+
+    `session`: the login by which it asks, with which its waiting ends; empty for the operator.
+    """
 
     __slots__ = ("__weakref__", "_asker", "_client", "_ends_at", "_fresh", "_hall", "_hold", "_seen", "_state",
-                 "_timer", "request_id")  # fmt: skip
+                 "_timer", "request_id", "session")  # fmt: skip
 
-    def __init__(self, hall: Hall, asker: Asker, client: str | None, request_id: str, hold_seconds: float) -> None:
+    def __init__(
+        self, hall: Hall, asker: Asker, client: str | None, request_id: str, hold_seconds: float, session: str = ""
+    ) -> None:
         self._hall = hall
         self._asker = asker
         self._client = client
@@ -68,6 +74,7 @@ class Inquiry:
         self._seen: RequestView | None = None
         self._state = _WAITING
         self.request_id = request_id
+        self.session = session
 
     # --- ways to begin
 
@@ -170,6 +177,12 @@ class Inquiry:
         if self._state == _WAITING:
             self._finish()
             self._asker.failed(failure)
+
+    def login_ended(self) -> None:
+        """The client may not wait any more. What is still being asked answers by itself."""
+        if self._state == _WAITING:
+            self._finish()
+            self._asker.refused(ENDED)
 
     def gone(self) -> None:
         """The client went away. A call that was submitted lives on."""

@@ -48,8 +48,9 @@ class Recheck:
             self._again()
 
     async def run_once(self) -> None:
-        """Ask once about lanes and once about calls, unless nobody waits."""
+        """Ask once about lanes and once about calls, unless nobody waits. Clients whose login ended wait no longer."""
         hall = self._hall
+        hall.identities.look_after(hall.followers.sessions(), hall.followers.login_ended)
         keys = hall.wakeups.waited_for()
         if keys:
             try:

@@ -90,13 +90,14 @@ class FeedbackApplication:
 
 
 class _Wish:
-    """Which call is to be followed, and the number of the last item that the reader has seen."""
+    """Which call is to be followed by which login, and the number of the last item that the reader has seen."""
 
-    __slots__ = ("after", "request_id")
+    __slots__ = ("after", "request_id", "session")
 
-    def __init__(self, request_id: str, after: int) -> None:
+    def __init__(self, request_id: str, after: int, session: str) -> None:
         self.request_id = request_id
         self.after = after
+        self.session = session
 
 
 class _Answered(Exchange):
@@ -131,7 +132,7 @@ class _FollowCall(ClientCall):
         elif last and not NUMBER(last):
             self.refuse(invalid("Last-Event-ID", "must be the id of an event"))
         else:
-            self._wish = _Wish(request_id, int(last or 0))
+            self._wish = _Wish(request_id, int(last or 0), self.identity.session)
             Inquiry(self.hall, self, self.sees, request_id, 0.0).look()
 
     def ended(self, _view: RequestView) -> None:
@@ -165,6 +166,7 @@ class _Stream:
         self._piece = bytearray()
         self._written_at = hall.time()
         self.request_id = wish.request_id
+        self.session = wish.session
 
     async def run(self) -> None:
         """Send events until there are no more, or nobody reads them."""
@@ -195,6 +197,10 @@ class _Stream:
         self._over = True
         self._gone.set()
         self._news.set()
+
+    def login_ended(self) -> None:
+        """Whoever reads may not any more: the stream ends, and to open it again is refused."""
+        self.end()
 
     async def _until_gone(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

@@ -29,7 +29,7 @@ class OutcomeCall(ClientCall):
 
     def inquire(self, request_id: str, hold_seconds: float) -> Inquiry:
         """Begin to wait; nothing of the request is needed any more, and many may wait for long."""
-        inquiry = Inquiry(self.hall, self, self.sees, request_id, hold_seconds)
+        inquiry = Inquiry(self.hall, self, self.sees, request_id, hold_seconds, self.identity.session)
         self.exchange.when_gone = inquiry.gone
         request = self.exchange.request
         request.headers, request.body = (), b""
