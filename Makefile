@@ -8,6 +8,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 VENV := .venv
+# Files of tests at once: most of them wait for disks and processes.
+JOBS ?= 2
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 MANIFESTS := requirements/dev.lock pyproject.toml $(wildcard sdks/python/pyproject.toml)
@@ -23,8 +25,8 @@ help: ## list these commands
 demo: $(INSTALLED) ## start a hall, workers and a plan, and watch it finish (ONCE=1: end by itself)
 	@$(PYTHON) examples/demo.py $(if $(ONCE),--once)
 
-test: $(INSTALLED) ## run every test (TESTS="path or options": some of them)
-	@$(PYTHON) -m pytest $(TESTS)
+test: $(INSTALLED) ## run every test (TESTS="path or options": some of them; JOBS=1: one after the other)
+	@$(PYTHON) -m pytest --numprocesses $(JOBS) --dist loadfile $(TESTS)
 
 check: $(INSTALLED) ## format, lint, types, import contracts
 	@failed=; \
