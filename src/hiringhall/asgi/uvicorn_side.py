@@ -88,9 +88,33 @@ class UvicornSide(HttpToolsProtocol):
         self.on_headers_complete()
         if last and self.cycle is not None:
             self.cycle.keep_alive = False
+        if message.version == "1.0" and self.cycle is not None:
+            self.cycle.send = _Unchunked(self.cycle)
 
     def disconnect_asgi(self) -> None:
         """To the application, the client of the request that it is answering has gone away."""
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
+
+
+class _Unchunked:
+    """What goes to a client of HTTP/1.0: "A server MUST NOT send a response containing Transfer-Encoding
+    unless the corresponding request indicates HTTP/1.1". A body of unknown length ends with the connection."""
+
+    __slots__ = ("_cycle", "_open_ended", "_send")
+
+    def __init__(self, cycle: Any) -> None:
+        self._cycle = cycle
+        self._send = cycle.send
+        self._open_ended = False
+
+    async def __call__(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self._open_ended = all(name.lower() != b"content-length" for name, _ in message.get("headers", ()))
+            if self._open_ended:
+                self._cycle.chunked_encoding = False
+                self._cycle.keep_alive = False
+        elif self._open_ended:
+            self._cycle.expected_content_length = len(message.get("body", b""))  # else uvicorn knows none of no length
+        await self._send(message)

@@ -132,6 +132,16 @@ async def test_close_is_said_and_done(stage: Stage, path: str) -> None:
         assert await client.closed() == b""
 
 
+@pytest.mark.parametrize("wish", [(), ("Connection: keep-alive",)])
+async def test_a_stream_in_the_old_version_ends_with_the_connection(stage: Stage, wish: tuple[str, ...]) -> None:
+    """To a client of HTTP/1.0 a body of unknown length is sent as it is, without chunks, and the connection closes."""
+    client = await stage.connect()
+    answer = await client.ask(post("/stream", b"", *wish, version="1.0"))
+    assert answer.headers["connection"] == "close"
+    assert "transfer-encoding" not in answer.headers
+    assert await client.closed() == b"012"
+
+
 async def test_handlers_see_every_method(stage: Stage) -> None:
     """A handler decides about HEAD and OPTIONS; an answer to HEAD has the length of a body, and no body."""
     client = await stage.connect()

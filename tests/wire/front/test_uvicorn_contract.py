@@ -90,7 +90,8 @@ def test_request_stands_in_for_the_parser() -> None:
 
 def test_cycle_and_flow_have_what_is_used() -> None:
     """The cycle of a request, the flow control, the server state and the lifespan have what the front uses of them."""
-    assert {"keep_alive", "response_complete", "disconnected"} <= attributes_of(RequestResponseCycle, "self")
+    used = {"chunked_encoding", "disconnected", "expected_content_length", "keep_alive", "response_complete", "send"}
+    assert used <= attributes_of(RequestResponseCycle, "self")
     assert {"read_paused", "pause_reading", "resume_reading", "pause_writing", "resume_writing"} <= (
         attributes_of(FlowControl, "self") | set(vars(FlowControl))
     )
