@@ -318,23 +318,23 @@ async def test_a_broadcast_is_kept_as_a_whole(calls: CallDesk) -> None:
 
 
 async def test_a_lane_is_made_anew(calls: CallDesk) -> None:
-    """A lane that nobody has used for a day is forgotten, and comes back with the next call."""
+    """A lane in which no call is, and that is an hour old, is forgotten, and comes back with the next call."""
     await calls.hire(ANN)
     await calls.calls("r-1", deadline_ms=1_000)
     calls.now += 1_000
     await calls.ask(SweepDeadlines())
-    calls.now += 2 * DAY_MS
-    await calls.ask(ForgetCalls())
-    await calls.ask(ForgetCalls())
+    calls.now += 3_601_000
+    await calls.ask(ForgetCalls(keep_calls_ms=1_000))
+    assert len((await calls.look())["lanes"]) == 1, "her own"
     await calls.calls("r-2")
     assert await calls.drained(ANN) == ["r-2"]
 
 
 async def test_the_own_lane_of_a_worker_goes_with_it(calls: CallDesk) -> None:
-    """The own lane of a worker that was removed is forgotten after a day; of one that is there it stays."""
+    """The own lane of a worker that was removed is forgotten after an hour; of one that is there it stays."""
     await calls.hire(ANN, BEN)
     assert await calls.ask(RemoveWorker(ANN)) is True
-    calls.now += DAY_MS + 1_000
+    calls.now += 3_601_000
     await calls.ask(ForgetCalls())
     assert set((await calls.look())["lanes"]) == {worker_lane(BEN)}
     await calls.login(ANN, "second")

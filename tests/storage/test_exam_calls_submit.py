@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hiringhall.domain.call import Dispatch, Requires
 from hiringhall.domain.lifecycle import State
-from hiringhall.ports.calls import FindRequests, Submitted
+from hiringhall.ports.calls import FindRequests, ForgetCalls, Submitted, SweepDeadlines
 from hiringhall.ports.identity import PauseService
+from hiringhall.storage.model import submitting
+from hiringhall.storage.procedures import submit
 from tests.storage.call_desk import ADD, ANN, BEN, DAY_MS, MATH, CallDesk, call
 from tests.storage.desk import refused
 
@@ -103,6 +107,31 @@ async def test_queue_full(calls: CallDesk) -> None:
     await calls.calls("r-4", service="text", queue_limit=2)
     assert await calls.drained(ANN) == ["r-1", "r-2"]
     await calls.calls("r-3", queue_limit=2)
+
+
+async def test_a_service_has_so_many_lanes(calls: CallDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that would be the first of its method, dispatch and requirements is refused while calls of so many others
+    are there; others are not, nor are those of another service. An hour later, and without the calls, there is room."""
+    for module in (submitting, submit):
+        monkeypatch.setattr(module, "LANES_MAX", 3)
+    await calls.hire(ANN, BEN)
+    await calls.service("text")
+    orders = [Requires(tags=(("order", str(number)),)) for number in range(4)]
+    *made, beyond = await calls.ask_all(
+        *(call(f"r-{number}", requires=requires, deadline_ms=1_000) for number, requires in enumerate(orders))
+    )
+    assert made == [Submitted("r-0"), Submitted("r-1"), Submitted("r-2")]
+    assert "requirements" in refused(beyond, "queue_full").detail
+    refused(await calls.submit("r-4"), "queue_full")
+    refused(await calls.submit("r-4", dispatch=Dispatch.BROADCAST), "queue_full")
+    await calls.calls("r-5", requires=orders[0], deadline_ms=1_000)
+    await calls.calls("r-6", service="text")
+    calls.now += 1_000
+    await calls.ask(SweepDeadlines())
+    refused(await calls.submit("r-4"), "queue_full")
+    calls.now += 3_600_000
+    assert (await calls.ask(ForgetCalls(keep_calls_ms=1_000))).changed >= 4
+    await calls.calls("r-4")
 
 
 async def test_idempotency_key(calls: CallDesk) -> None:

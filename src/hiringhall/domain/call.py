@@ -22,6 +22,10 @@ CHILDREN_MAX: Final = 1_000
 MESSAGES_MAX: Final = 100
 MESSAGE_BYTES_MAX: Final = 8 * 1024 * 1024
 READY_COUNTED_MAX: Final = 1_000
+LANES_MAX: Final = 1_000
+"""So many lanes of calls a service may have: each new one is compared with every worker, and the other way round."""
+LANES_KEPT_MS: Final = 3_600_000
+"""For so long at least a lane is kept although no call is in it."""
 FEEDBACK_KEPT_MAX: Final = 10_000
 PASSING_FEEDBACK_MS: Final = 60_000
 """For so long feedback is kept that need not persist."""

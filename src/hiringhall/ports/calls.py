@@ -235,7 +235,7 @@ class SweepDeadlines:
 @dataclass(frozen=True, slots=True)
 class ForgetCalls:
     """Delete finished calls that were kept long enough, with all that belongs to them; feedback that need not persist;
-    stale offers; lanes that nobody has used for a day; idempotency records of 24 hours. Outcome: Swept."""
+    stale offers; lanes made an hour ago in which no call is; idempotency records of 24 hours. Outcome: Swept."""
 
     keep_calls_ms: int = 86_400_000
     keep_keys_ms: int = 86_400_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hiringhall.domain import work
+from hiringhall.domain.call import LANES_KEPT_MS
 from hiringhall.domain.lifecycle import State
 from hiringhall.domain.work import Unit
 from hiringhall.ports.asks import Swept
@@ -11,7 +12,6 @@ from hiringhall.storage.model.call_book import Call
 from hiringhall.storage.model.hall import Hall
 
 LOOK_BACK_MS = 60_000
-LANES_KEPT_MS = 86_400_000
 
 
 def next_deadline_in_ms(hall: Hall) -> int | None:

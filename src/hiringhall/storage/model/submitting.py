@@ -11,6 +11,7 @@ import msgspec
 from hiringhall.domain import work
 from hiringhall.domain.call import (
     CHILDREN_MAX,
+    LANES_MAX,
     Dispatch,
     call_lane,
     policy_for,
@@ -51,6 +52,8 @@ def submit(hall: Hall, ask: Submit) -> Submitted | Refused:
     if refused is not None:
         return refused
     if lane is None:
+        if sum(each.service == ask.service and each.owner is None for each in hall.book.lanes.values()) >= LANES_MAX:
+            return Refused("queue_full", f"{ask.service!r} has calls with {LANES_MAX} different requirements")
         lane = intern(hall, meant)
     limit_ms = ask.run_limit_ms
     if limit_ms is None and special.get("run_limit_seconds") is not None:

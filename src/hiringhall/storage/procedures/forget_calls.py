@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from typing import Final
 
+from hiringhall.domain.call import LANES_KEPT_MS
 from hiringhall.ports.asks import Swept
 from hiringhall.ports.calls import ForgetCalls
 from hiringhall.storage.procedure import Context, Fetch, Many, Procedure, Row, Step
 from hiringhall.storage.procedures.units import lock_units
 from hiringhall.storage.procedures.writing import write_tally
 
-LANES_KEPT_MS: Final = 86_400_000
 OF_CALLS: Final = (
     "delete_offers_of",
     "delete_feedback_of",
@@ -39,8 +39,8 @@ def forget_calls(context: Context, asks: Sequence[ForgetCalls]) -> Procedure:
         ):
             rows = yield Fetch(statement, {"before": before, "limit": ask.limit})
             more, changed = more or len(rows) == ask.limit, changed + len(rows)
-        changed += yield from _delete_lanes(now - LANES_KEPT_MS, ask.limit)
-        outcomes.append(Swept(changed, more))
+        lanes = yield from _delete_lanes(now - LANES_KEPT_MS, ask.limit)
+        outcomes.append(Swept(changed + lanes, more or lanes == ask.limit))
     return outcomes
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from hiringhall.domain.call import (
     CHILDREN_MAX,
+    LANES_MAX,
     Dispatch,
     call_lane,
     is_eligible,
@@ -172,6 +173,7 @@ def _place(context: Context, plans: Mapping[int, Plan]) -> Generator[Step, list[
         )
         missing = {plan.ask.service for plan in plans.values() if plan.lane.key not in numbers}
     candidates = (yield from find_candidates(missing)) if missing else {}
+    lanes = (yield from _lanes(missing)) if missing else Counter()
     live = yield from _live(plans.values(), numbers)
     queued = yield from _queues(plans.values())
     refused: dict[int, Refused] = {}
@@ -185,10 +187,13 @@ def _place(context: Context, plans: Mapping[int, Plan]) -> Generator[Step, list[
         if plan.needs_worker:
             workers = live.get(lane.id, ()) if lane.id is not None else list(_able(lane, there))
         complaint = _complaint(plan, workers, queued[plan.ask.service])
+        if complaint is None and lane.id is None and lanes[lane.service] >= LANES_MAX:
+            complaint = _too_many_lanes(lane.service)
         if complaint is not None:
             refused[place] = complaint
             continue
         if lane.id is None:
+            lanes[lane.service] += 1
             numbers[lane.key] = yield from make_lane(context, lane, there, paused=paused[plan.ask.service])
             live[numbers[lane.key]] = list(_able(lane, there))
         if lane.dispatch is Dispatch.BROADCAST:
@@ -219,6 +224,20 @@ def _queues(plans: Iterable[Plan]) -> Generator[Step, list[Row], Counter[str]]:
     """How many calls of each service are ready."""
     rows = yield Fetch("count_queues", {"services": sorted({plan.ask.service for plan in plans})})
     return Counter({service: int(count) for service, count in rows})
+
+
+def _lanes(services: Iterable[str]) -> Generator[Step, list[Row], Counter[str]]:
+    """How many lanes of calls each service has."""
+    rows = yield Fetch("count_call_lanes", {"services": sorted(services)})
+    return Counter({service: int(count) for service, count in rows})
+
+
+def _too_many_lanes(service: str) -> Refused:
+    return Refused(
+        "queue_full",
+        f"the service {service!r} has calls with {LANES_MAX} combinations of method, dispatch and requirements now; "
+        "each counts as long as calls of it are kept, and an hour: what differs from call to call belongs into params",
+    )
 
 
 def _complaint(plan: Plan, workers: Sequence[str], queued: int) -> Refused | None:
