@@ -206,8 +206,8 @@ def _value(setting: Setting) -> str:
     if setting.least is None or setting.most is None:
         return kind
     if setting.most >= A_LOT:
-        return f"{kind}, at least {setting.least:g}"
-    return f"{kind}, {setting.least:g} to {setting.most:g}"
+        return f"{kind}, at least {setting.least:.12g}"
+    return f"{kind}, {setting.least:.12g} to {setting.most:.12g}"
 
 
 def _plain(value: object) -> str:

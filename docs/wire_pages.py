@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hiringhall.asgi.bodies import FREE_BYTES
 from hiringhall.asgi.front_settings import MEBIBYTE, FrontSettings
 from hiringhall.auth.attempts import FAILURES_MAX
 from hiringhall.auth.verifier import WAITING_MAX, WAITING_OF_A_SOURCE_MAX
@@ -12,8 +13,8 @@ from hiringhall.domain.call import (
     DEADLINE_SECONDS_MAX,
     DEADLINE_SECONDS_MIN,
     FEEDBACK_KEPT_MAX,
-    MESSAGE_BYTES_MAX,
     LANES_MAX,
+    MESSAGE_BYTES_MAX,
     MESSAGES_MAX,
     PRIORITY_MAX,
     RETRIES_MAX,
@@ -82,12 +83,12 @@ def _limits_of_calls() -> list[tuple[str, str, str]]:
         ("`retries` of a call", str(RETRIES_MAX), "422"),
         ("executors and tags that a call requires", f"{REQUIRED_MAX} each", "422"),
         ("workers that a broadcast reaches", str(CHILDREN_MAX), "422"),
-        ("calls of a service that wait for a worker", "`HALL_QUEUE_LIMIT`, not exactly", "429 with `Retry-After`"),
         (
             "combinations of method, dispatch and requirements of a service's calls that are kept, or of the last hour",
             f"{LANES_MAX}",
             "429 with `Retry-After`",
         ),
+        ("calls of a service that wait for a worker", "`HALL_QUEUE_LIMIT`, not exactly", "429 with `Retry-After`"),
         ("content of an item of feedback", _size(CONTENT_BYTES_MAX), "422"),
         ("items of feedback that are kept of a call", str(FEEDBACK_KEPT_MAX), "the oldest go"),
         ("methods of a worker", str(METHODS_MAX), "422"),
@@ -133,6 +134,11 @@ def limits_page() -> str:
         ("time in which a peer takes nothing", f"{FRONT.full_timeout_seconds:g} s", "the connection is cut off"),
         ("time in which a peer acknowledges nothing", f"{FRONT.user_timeout_seconds:g} s", "the connection is reset"),
         ("connections", "the limit of open files, less 256", "503 with `Retry-After`"),
+        (
+            f"memory of all bodies above {_size(FREE_BYTES)} that are being received",
+            "`HALL_BODIES_LIMIT`",
+            "503 with `Retry-After`, and the connection is closed",
+        ),
         ("requests that wait for the database", "`HALL_WAITING_LIMIT`", "503 with `Retry-After`"),
         ("asks in one batch", str(BATCH_ASKS_MAX), "the next batch"),
     ]

@@ -177,6 +177,13 @@ class Settings:
         least=256,
         most=1_000_000,
     )
+    bodies_limit: int = _setting(
+        128 * 1024 * 1024,
+        "How much memory request bodies above 64 KiB may take together while they come in, before more are refused",
+        unit="bytes",
+        least=2_000_000,
+        most=1 << 40,
+    )
     queue_limit: int = _setting(
         10_000, "How many calls of one service may wait for workers before more are refused; not exact", unit="calls",
         least=1, most=1_000_000_000,
@@ -347,4 +354,4 @@ def _expectation(setting: Setting) -> str:
     unit = f" of {setting.unit}" if setting.unit else ""
     if setting.least is None or setting.most is None:
         return kinds[setting.kind] + unit
-    return f"{kinds[setting.kind]}{unit} from {setting.least:g} to {setting.most:g}"
+    return f"{kinds[setting.kind]}{unit} from {setting.least:.12g} to {setting.most:.12g}"

@@ -26,7 +26,8 @@ class Connection(UvicornSide):
     """Everything about a connection but the requests on it."""
 
     __slots__ = (
-        "asgi_turn", "backlog", "choked", "closing", "fault", "feeding", "lost", "queue", "reader", "since", "turn",
+        "asgi_turn", "backlog", "choked", "closing", "fault", "feeding", "held_bytes", "lost", "queue", "reader",
+        "since", "turn",
     )  # fmt: skip
 
     state: ClassVar[FrontState]
@@ -57,6 +58,8 @@ class Connection(UvicornSide):
         self.choked = False
         """The peer does not take what is written."""
         self.closing = False
+        self.held_bytes = 0
+        """What large bodies take that are being received or wait for their turn."""
         self.feeding = False
         """The parser is running: what is left to do is done when it returns."""
         self.since = -1.0
@@ -153,9 +156,18 @@ class Connection(UvicornSide):
         self.closing = True
         self.queue = None
         self.backlog = b""
+        if self.held_bytes:
+            self.let_go_body(self.held_bytes)
         self.since = -1.0
         self.state.idle.pop(self, None)
         self.state.reading.pop(self, None)
+
+    def let_go_body(self, count: int) -> None:
+        """So much of large bodies is held no longer."""
+        self.held_bytes -= count
+        self.state.bodies.held_bytes -= count
+        if self.closing and self.reader is not None and self.reader.message is not None:
+            self.reader.message.drop_body()
 
     def peer_left(self) -> None:
         """Nobody waits for the answer any more."""

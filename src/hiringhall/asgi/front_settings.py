@@ -26,6 +26,8 @@ class FrontSettings:
     """All headers together; noticed within one read."""
     drop_limit_bytes: int = 8 * MEBIBYTE
     """A refused body is read and dropped up to this size; beyond it the connection is closed."""
+    bodies_limit_bytes: int = 128 * MEBIBYTE
+    """So much of large bodies may be in memory at once while they are received; one beyond it is refused."""
     backlog_limit_bytes: int = 64 * 1024
     """Reading pauses once this much of pipelined requests waits."""
     max_connections: int | None = None

@@ -8,6 +8,7 @@ import socket
 from typing import TYPE_CHECKING, Any, Final
 
 from hiringhall.asgi.answers import Heads
+from hiringhall.asgi.bodies import Bodies
 from hiringhall.asgi.delivery import waiting_bytes
 from hiringhall.asgi.front_settings import FrontSettings
 from hiringhall.asgi.incoming import Reader
@@ -25,14 +26,16 @@ class FrontState:
     """Shared by the connections of one listener. One timer a second does what would else be a timer per connection."""
 
     __slots__ = (
-        "choked", "draining", "heads", "idle", "loop", "max_connections", "now", "reading", "router", "server_state",
-        "settings", "spare", "tick_seconds", "timer",
+        "bodies", "choked", "draining", "heads", "idle", "loop", "max_connections", "now", "reading", "router",
+        "server_state", "settings", "spare", "tick_seconds", "timer",
     )  # fmt: skip
 
     def __init__(self, router: Router, settings: FrontSettings) -> None:
         self.router = router
         self.settings = settings
         self.max_connections = settings.max_connections or _DEFAULT_CONNECTIONS
+        self.bodies = Bodies(settings.bodies_limit_bytes)
+        """The listeners of a server share one."""
         self.draining = False
         """Every answer from now on ends its connection."""
         self.heads = Heads()

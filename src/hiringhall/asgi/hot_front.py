@@ -12,6 +12,7 @@ from typing import Final
 import httptools
 
 from hiringhall.asgi.answers import CONTINUE, new_request_id, render
+from hiringhall.asgi.bodies import FREE_BYTES, counted, too_many
 from hiringhall.asgi.connection import Connection
 from hiringhall.asgi.front_settings import FrontSettings
 from hiringhall.asgi.front_state import FrontState
@@ -159,10 +160,28 @@ class HotFront(Connection):
         drop_limit = self.state.settings.drop_limit_bytes
         limit = drop_limit if message.route is None else message.route.body_limit_bytes
         message.add(piece, limit)
+        if message.size > FREE_BYTES:
+            self._count_body(message.size - len(piece), message, limit)
         if message.size <= limit or self._busy():
             return
         if message.size > drop_limit or message.declared_bytes() > drop_limit:
-            self._refuse_body(message, limit)
+            self._refuse_body(message, too_large(limit))
+
+    def _count_body(self, before: int, message: Incoming, limit_bytes: int) -> None:
+        """A large body has grown. While an answer is due first, no more than a slice of the next body is read."""
+        bodies = self.state.bodies
+        self.let_go_body(counted(before, limit_bytes))
+        count = counted(message.size, limit_bytes)
+        self.held_bytes += count
+        bodies.held_bytes += count
+        if count and bodies.held_bytes > bodies.limit_bytes and not self._busy():
+            self._refuse_body(message, too_many())
+
+    def _hand_on(self, message: Incoming) -> None:
+        """A body is no longer being received."""
+        route = message.route
+        limit = self.state.settings.drop_limit_bytes if route is None else route.body_limit_bytes
+        self.let_go_body(counted(message.size, limit))
 
     def request_complete(self, message: Incoming) -> None:
         """A request has been read to its end."""
@@ -203,6 +222,8 @@ class HotFront(Connection):
                 self._invite(message, message.route.body_limit_bytes)
             return
         reader.live = True
+        if message.size > FREE_BYTES:
+            self._hand_on(message)
         self._start_asgi(message)
         message.close_body()
         if message.body:
@@ -212,6 +233,8 @@ class HotFront(Connection):
 
     def _begin(self, message: Incoming) -> None:
         route = message.route
+        if message.size > FREE_BYTES:
+            self._hand_on(message)
         if route is None:
             self._start_asgi(message)
             if message.body:
@@ -292,14 +315,14 @@ class HotFront(Connection):
         else:
             self._fail(str(cause if isinstance(cause, Malformed) else error))
 
-    def _refuse_body(self, message: Incoming, limit_bytes: int) -> None:
+    def _refuse_body(self, message: Incoming, reply: Reply) -> None:
         message.keep_alive = False
         self.turn = HotExchange(message, self)
-        self.turn.answer(too_large(limit_bytes))
+        self.turn.answer(reply)
 
     def _invite(self, message: Incoming, limit_bytes: int) -> None:
         if message.declared_bytes() > limit_bytes:
-            self._refuse_body(message, limit_bytes)
+            self._refuse_body(message, too_large(limit_bytes))
         else:
             self.transport.write(CONTINUE)
 

@@ -92,14 +92,18 @@ class Incoming(Request):
         """Keep a piece of the body; nothing at all is kept once it is larger than the limit."""
         self.size += len(piece)
         if self.size > limit_bytes:
-            self.body = b""
-            self.pieces = None
+            self.drop_body()
         elif not self.body:
             self.body = piece
         elif self.pieces is None:
             self.pieces = [self.body, piece]
         else:
             self.pieces.append(piece)
+
+    def drop_body(self) -> None:
+        """Keep nothing of the body."""
+        self.body = b""
+        self.pieces = None
 
     def close_body(self) -> None:
         if self.pieces is not None:

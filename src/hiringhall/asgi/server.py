@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from hiringhall.asgi.bodies import Bodies
 from hiringhall.asgi.connection import Connection
 from hiringhall.asgi.front_settings import FrontSettings
 from hiringhall.asgi.front_state import FrontState
@@ -118,6 +119,7 @@ class _Server:
     def __init__(self, listeners: Sequence[Listener], settings: FrontSettings, stop: asyncio.Event) -> None:
         self.listeners = listeners
         self.settings = settings
+        self.bodies = Bodies(settings.bodies_limit_bytes)
         self.stop = stop
         self.quit = asyncio.Event()
         self.addresses: list[Address] = []
@@ -145,6 +147,7 @@ class _Server:
     async def _listen(self, listener: Listener, allowed: int) -> None:
         protocol = front_class(listener.router, self.settings)
         protocol.state.max_connections = allowed
+        protocol.state.bodies = self.bodies
         config = _configuration(listener.app, protocol, self.settings)
         lifespan = self.lifespans.get(id(listener.app))
         if lifespan is None:

@@ -48,6 +48,7 @@ def serve_command(**flags: Any) -> None:
 
 
 async def _serve(settings: Settings, declared: Declared) -> None:
+    from hiringhall.asgi.front_settings import FrontSettings
     from hiringhall.asgi.server import Listener, serve
     from hiringhall.auth.first_start import FolderInUse
     from hiringhall.bootstrap import build
@@ -79,6 +80,7 @@ async def _serve(settings: Settings, declared: Declared) -> None:
     try:
         await serve(
             listeners,
+            settings=FrontSettings(bodies_limit_bytes=settings.bodies_limit),
             on_ready=ready,
             on_drain_start=server.on_drain_start,
             on_drain=server.on_drain,

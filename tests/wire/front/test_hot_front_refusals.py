@@ -52,6 +52,59 @@ async def test_too_large_body_behind_a_parked_request(stage: Stage) -> None:
     assert [(await client.answer()).status for _ in range(3)] == [204, 413, 200]
 
 
+async def test_large_bodies_have_only_so_much_room(stages: Stages) -> None:
+    """Beyond what large bodies may take together one more is 503 with `Retry-After`; small ones are served."""
+    stage = await stages(bodies_limit_bytes=150_000)
+    half = b"POST /echo HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + b"x" * 90_000
+    clients = [await stage.connect() for _ in range(2)]
+    for client in clients:
+        await client.send(half)
+    answers = {asyncio.ensure_future(client.answer()): client for client in clients}
+    [done], [other] = await asyncio.wait(answers, return_when=asyncio.FIRST_COMPLETED)
+    answer = await done
+    assert (answer.status, answer.code, answer.headers["connection"]) == (503, "unavailable", "close")
+    assert answer.headers["retry-after"]
+    third = await stage.connect()
+    assert (await third.ask(post("/echo", b"x" * 60_000))).status == 200
+    await answers[other].send(b"x" * 10_000)
+    assert (await other).status == 200
+    assert (await third.ask(post("/echo", b"x" * LIMIT_BYTES))).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "status"), [("/echo", LIMIT_BYTES, 200), ("/echo", LIMIT_BYTES + 1, 413), ("/asgi", 120_000, 200)]
+)
+async def test_a_body_that_is_handed_on_leaves_its_room(stages: Stages, path: str, size: int, status: int) -> None:
+    """The room of a body is free once it has been received, refused, or passed on to the application."""
+    stage = await stages(bodies_limit_bytes=150_000)
+    client = await stage.connect()
+    for _ in range(3):
+        assert (await client.ask(post(path, b"x" * size))).status == status
+        client.writer.write(post("/park") + post(path, b"x" * size))
+        (await stage.parked()).pop().answer(Reply(204))
+        assert [(await client.answer()).status for _ in range(2)] == [204, status]
+    assert (await client.ask(post("/echo", b"x" * LIMIT_BYTES))).status == 200
+
+
+async def test_a_peer_that_leaves_leaves_its_room(stages: Stages) -> None:
+    """The room of a body whose peer went away is free again."""
+    stage = await stages(bodies_limit_bytes=150_000)
+    client = await stage.connect()
+    for _ in range(3):
+        leaving = await stage.connect()
+        await leaving.send(b"POST /echo HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + b"x" * 90_000)
+        leaving.close()
+
+    async def there_is_room() -> bool:
+        nonlocal client
+        answer = await client.ask(post("/echo", b"x" * LIMIT_BYTES))
+        if answer.status == 503:
+            client = await stage.connect()
+        return answer.status == 200
+
+    await until_async(there_is_room, waiting_for="the room of those who left")
+
+
 MALFORMED = {
     "garbage": b"garbage\r\n\r\n",
     "a TLS greeting": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
