@@ -199,6 +199,82 @@ def test_the_service_worker_and_the_client_of_the_readme(java: str, folder: Path
         service.interrupt()
 
 
+def test_the_base_of_java_is_enough_to_run(java: str, jar: Path, hall: HallProcess, tmp_path: Path) -> None:
+    """In a JVM of java.base alone a worker works, and says goodbye on SIGTERM, which then is its exit status."""
+    text = dict(PROGRAM.findall((SDK / "README.md").read_text(encoding="utf-8")))["MathWorker.java"]
+    (tmp_path / "MathWorker.java").write_text(text, encoding="utf-8")
+    compiled = run("javac", "-cp", jar, "MathWorker.java", where=tmp_path)
+    assert compiled.returncode == 0, compiled.stderr
+    command = [java, *HASTY, "--limit-modules", "java.base", "-cp", f"{jar}:{tmp_path}", "MathWorker"]
+    worker = surroundings({"HALL_SERVER": hall.url, "HALL_SERVICE_SECRET": SECRET})
+    with HallClient(hall.url) as operator, subprocess.Popen(command, env=worker, stderr=subprocess.DEVNULL) as process:
+        until(lambda: offered(operator, "math/add"), waiting_for="the worker")
+        process.terminate()
+        assert process.wait(5.0) == 128 + signal.SIGTERM
+        assert not offered(operator, "math/add")
+
+
+def test_certificates_are_verified(java: str, folder: Path) -> None:
+    """Over https an answer counts if its certificate is known and names the host; another one is an error."""
+    (folder / "Https.java").write_text(HTTPS, encoding="utf-8")
+    keys = ("-genkeypair", "-alias", "hall", "-keyalg", "EC", "-dname", "CN=hall", "-ext", "SAN=dns:localhost")
+    made = run("keytool", *keys, "-storepass", "secret", "-keystore", "keys.p12", where=folder)
+    assert made.returncode == 0, made.stdout
+    ended = run(*program(java, "Https.java"), where=folder)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines() == ["3", "3", "UnreachableException", "UnreachableException"]
+
+
+HTTPS = """
+import com.sun.net.httpserver.*;
+import hiringhall.worker.*;
+import java.io.FileInputStream;
+import java.net.InetSocketAddress;
+import java.security.KeyStore;
+import java.time.Duration;
+import javax.net.ssl.*;
+
+public class Https {
+    public static void main(String[] arguments) throws Exception {
+        KeyStore keys = KeyStore.getInstance("PKCS12");
+        keys.load(new FileInputStream("keys.p12"), "secret".toCharArray());
+        var own = KeyManagerFactory.getInstance("PKIX");
+        own.init(keys, "secret".toCharArray());
+        var trusted = TrustManagerFactory.getInstance("PKIX");
+        trusted.init(keys);
+        SSLContext tls = SSLContext.getInstance("TLS");
+        tls.init(own.getKeyManagers(), trusted.getTrustManagers(), null);
+        HttpsServer server = HttpsServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+        server.setHttpsConfigurator(new HttpsConfigurator(tls));
+        server.createContext("/", exchange -> {
+            exchange.getRequestBody().readAllBytes();
+            byte[] answer = "{\\"request_id\\":\\"r\\",\\"status\\":\\"success\\",\\"result\\":3}".getBytes();
+            exchange.sendResponseHeaders(200, answer.length);
+            exchange.getResponseBody().write(answer);
+            exchange.close();
+        });
+        server.start();
+        int port = server.getAddress().getPort();
+        call("https://localhost:" + port, tls, 2);
+        call("https://localhost:" + port, null, 1);
+        call("https://127.0.0.1:" + port, tls, 1);
+        server.stop(0);
+    }
+
+    private static void call(String server, SSLContext tls, int times) {
+        var made = Client.builder().server(server).token("t").patience(Duration.ZERO).tls(tls);
+        try (Client client = made.build()) {
+            for (; times > 0; times--) {
+                System.out.println(client.call("math/add", null));
+            }
+        } catch (HallException problem) {
+            System.out.println(problem.getClass().getSimpleName());
+        }
+    }
+}
+"""
+
+
 def test_the_plan_worker_of_the_readme(java: str, folder: Path, hall: HallProcess) -> None:
     """Copied from the README, a plan worker finishes a plan of a real hall; Ctrl-C ends it in time."""
     with HallClient(hall.url) as operator:
