@@ -146,17 +146,17 @@ def _check(settings: Settings) -> None:
         raise BadSetting(
             "HALL_ADMIN_TOKEN: must be set with a PostgreSQL database, since all servers on it need the same one"
         )
-    for variable, url in (("HALL_DATABASE", settings.database), ("HALL_DATABASE_LISTEN", settings.database_listen)):
+    for name, url in (("database", settings.database), ("database_listen", settings.database_listen)):
         if url and not url.startswith(("postgresql://", "postgres://")):
-            raise BadSetting(f"{variable}: must be a URL that begins with postgresql://")
+            raise BadSetting(f"{settings.origin(name)}: must be a URL that begins with postgresql://")
     try:
         parse_networks(settings.probe_networks)
     except ValueError as problem:
-        raise BadSetting(f"HALL_PROBE_NETWORKS: {problem}") from None
+        raise BadSetting(f"{settings.origin('probe_networks')}: {problem}") from None
     try:
         read_networks(settings.trusted_proxies)
     except ValueError as problem:
-        raise BadSetting(f"HALL_TRUSTED_PROXIES: {problem}") from None
+        raise BadSetting(f"{settings.origin('trusted_proxies')}: {problem}") from None
     if settings.host not in LOOPBACK and not settings.behind_tls:
         log.warning(
             "listening on %s without TLS: tokens can be read on the way; put a proxy with TLS in front (--behind-tls)",
@@ -184,7 +184,7 @@ def _tokens(settings: Settings, made: dict[str, str]) -> Tokens:
         try:
             values[name] = split_values(configured or made.get(name, ""))
         except ValueError as problem:
-            raise BadSetting(f"HALL_{name.upper()}: {problem}") from None
+            raise BadSetting(f"{settings.origin(name)}: {problem}") from None
     return Tokens(
         operator=values["admin_token"], bootstrap=values["bootstrap_token"],
         worker=values["worker_token"], metrics=values["metrics_token"],
@@ -200,14 +200,20 @@ def _keyrings(settings: Settings, folder: Path, made: dict[str, str]) -> Keyring
         if settings.key:
             keys = read_keys(settings.key)
         elif settings.key_file:
-            keys = read_keys(Path(settings.key_file).read_text(encoding="utf-8"))
+            keys = read_keys(Path(settings.key_file).read_text(encoding="utf-8", errors="replace"))
         else:
             keys = [] if settings.database else key_of_folder(folder)
     except OSError as problem:
-        raise BadSetting(f"HALL_KEY_FILE: {problem.strerror or problem}") from None
+        if settings.key_file and not settings.key:
+            raise BadSetting(f"{settings.origin('key_file')}: {settings.key_file}: {problem.strerror}") from None
+        raise
     except BadKey as problem:
-        variable = "HALL_KEY: " if settings.key else "HALL_KEY_FILE: " if settings.key_file else ""
-        raise BadSetting(f"{variable}{problem}") from None
+        place = ""
+        if settings.key:
+            place = f"{settings.origin('key')}: "
+        elif settings.key_file:
+            place = f"{settings.origin('key_file')}: {settings.key_file} "
+        raise BadSetting(f"{place}{problem}") from None
     derived = keys_from_tokens(split_values(settings.admin_token or made.get("admin_token", "")))
     return Keyrings(Keyring(keys), Keyring([*keys, *derived]))
 
@@ -226,7 +232,7 @@ async def _open(settings: Settings, folder: Path, wakeups: Wakeups) -> tuple[Sto
         store = await PostgresStore.open(settings.database, terms=terms, connections=settings.database_connections)
     except ValueError:  # whose text may be a part of the password
         raise BadSetting(
-            "HALL_DATABASE: cannot be understood; '/', ':', '@', '%' and the like in user and password are written as "
-            "'%2F', '%3A', '%40', '%25'"
+            f"{settings.origin('database')}: cannot be understood; '/', ':', '@', '%' and the like in user and "
+            "password are written as '%2F', '%3A', '%40', '%25'"
         ) from None
     return store, RingListener(settings.database_listen or settings.database, wakeups, store.origin)

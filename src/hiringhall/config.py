@@ -194,6 +194,21 @@ class Settings:
     log_format: str = _setting("text", "How log lines on stderr look: text or json", choices=("text", "json"))
     behind_tls: bool = _setting(False, "A proxy in front speaks TLS: no warning about listening beyond this machine")
 
+    def origin(self, name: str) -> str:
+        """How complaints call a setting: the flag, the variable or the member of the file that gave it."""
+        return PREFIX + name.upper()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSettings(Settings):
+    """Settings of which it is known where they were found."""
+
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    def origin(self, name: str) -> str:
+        """How complaints call a setting: the flag, the variable or the member of the file that gave it."""
+        return self.origins.get(name) or PREFIX + name.upper()
+
 
 SETTINGS: Final[tuple[Setting, ...]] = tuple(
     Setting(known.name, kind, known.default, **known.metadata)
@@ -218,13 +233,14 @@ def read_settings(
     folder = flags.get("data") or environment.get("HALL_DATA") or default_data()
     in_file = _read_file([(working_folder or Path()) / FILE, Path(folder) / FILE])
     values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
     for setting in SETTINGS:
         for origin, raw in _candidates(setting, flags, environment, in_file):
             if raw is not None and raw != "":
-                values[setting.name] = _checked(setting, raw, origin)
+                values[setting.name], origins[setting.name] = _checked(setting, raw, origin), origin
                 break
     values.setdefault("data", folder)
-    return Settings(**values)
+    return FoundSettings(**values, origins=origins)
 
 
 @dataclass(frozen=True, slots=True)

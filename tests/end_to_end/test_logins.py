@@ -212,7 +212,8 @@ def test_a_lost_key_is_told_at_the_start(sqlite_database: Database, start_hall: 
     [
         ({"HALL_KEY": "s3cret"}, "HALL_KEY: must be 32 bytes in base64"),
         ({"HALL_KEY": f"{KEY},{KEY},{KEY}"}, "HALL_KEY: must hold one key"),
-        ({"HALL_KEY_FILE": "/nowhere"}, "HALL_KEY_FILE: No such file"),
+        ({"HALL_KEY_FILE": "/nowhere"}, "HALL_KEY_FILE: /nowhere: No such file"),
+        ({"HALL_KEY_FILE": "/dev/null"}, "HALL_KEY_FILE: /dev/null must hold one key"),
         ({"HALL_TRUSTED_PROXIES": "s3cret"}, "HALL_TRUSTED_PROXIES: must be networks"),
     ],
 )

@@ -50,6 +50,26 @@ async def test_tokens_are_made_and_used_again(tmp_path: Path) -> None:
     assert after == {**before, "url": "http://127.0.0.1:2"}
 
 
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("key", "short"), ("trusted_proxies", "here"), ("probe_networks", "here"), ("worker_token", "1,2,3")],
+)
+async def test_a_complaint_names_the_file(tmp_path: Path, member: str, value: str) -> None:
+    """What is wrong in `hall.toml` is said to stand there."""
+    (tmp_path / "hall.toml").write_text(f'{member} = "{value}"\n')
+    with pytest.raises(BadSetting) as caught:
+        await server(tmp_path / "data")
+    assert str(caught.value).startswith(f"{member} in {tmp_path / 'hall.toml'}: ")
+
+
+async def test_a_key_file_that_holds_no_text_is_named(tmp_path: Path) -> None:
+    """A file of keys that is no text is refused by its name."""
+    (tmp_path / "keys").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadSetting) as caught:
+        await server(tmp_path / "data", HALL_KEY_FILE=str(tmp_path / "keys"))
+    assert str(caught.value).startswith(f"HALL_KEY_FILE: {tmp_path / 'keys'} must be ")
+
+
 async def test_configured_tokens_are_never_written(tmp_path: Path) -> None:
     """server.json holds only tokens that the hall made."""
     folder = tmp_path / "data"
