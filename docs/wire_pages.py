@@ -139,6 +139,11 @@ def limits_page() -> str:
             "`HALL_BODIES_LIMIT`",
             "503 with `Retry-After`, and the connection is closed",
         ),
+        (
+            f"bodies above {_size(FREE_BYTES)} without the token that their path needs",
+            "none",
+            "401 before the body is there, and the connection is closed",
+        ),
         ("requests that wait for the database", "`HALL_WAITING_LIMIT`", "503 with `Retry-After`"),
         ("asks in one batch", str(BATCH_ASKS_MAX), "the next batch"),
     ]

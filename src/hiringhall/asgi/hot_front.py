@@ -174,7 +174,11 @@ class HotFront(Connection):
         count = counted(message.size, limit_bytes)
         self.held_bytes += count
         bodies.held_bytes += count
-        if count and bodies.held_bytes > bodies.limit_bytes and not self._busy():
+        if not count or self._busy():
+            return
+        if before <= FREE_BYTES and _lacks_token(message):
+            self._refuse_early(message)
+        elif bodies.held_bytes > bodies.limit_bytes:
             self._refuse_body(message, too_many())
 
     def _hand_on(self, message: Incoming) -> None:
@@ -320,9 +324,26 @@ class HotFront(Connection):
         self.turn = HotExchange(message, self)
         self.turn.answer(reply)
 
+    def _refuse_early(self, message: Incoming) -> None:
+        """Have a request refused whose large body matters no more, and close."""
+        message.keep_alive = False
+        message.drop_body()
+        exchange = self.turn = HotExchange(message, self)
+        route = message.route
+        assert route is not None
+        try:
+            route.handler(exchange)
+        except Exception:  # noqa: BLE001 - a bug in a handler ends one request only
+            self._bug(exchange)
+        if exchange.front is not None:
+            self.end()
+
     def _invite(self, message: Incoming, limit_bytes: int) -> None:
-        if message.declared_bytes() > limit_bytes:
+        declared = message.declared_bytes()
+        if declared > limit_bytes:
             self._refuse_body(message, too_large(limit_bytes))
+        elif declared > FREE_BYTES and _lacks_token(message):
+            self._refuse_early(message)
         else:
             self.transport.write(CONTINUE)
 
@@ -357,6 +378,12 @@ class HotFront(Connection):
             self.handle_websocket_upgrade()
         else:
             self._feed(reader.head_without_upgrade() + rest)
+
+
+def _lacks_token(message: Incoming) -> bool:
+    """Whether a request is going to be refused whatever its body is."""
+    route = message.route
+    return route is not None and route.needs_token and message.header(b"authorization") is None
 
 
 def front_class(router: Router, settings: FrontSettings | None = None) -> type[HotFront]:

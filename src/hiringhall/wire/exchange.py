@@ -86,10 +86,15 @@ Handler = Callable[[Exchange], None]
 
 
 class Route(NamedTuple):
-    """Who answers a path, and how long a body it takes."""
+    """Who answers a path, and how long a body it takes.
+
+    `needs_token`: without an Authorization header the handler refuses at once, whatever the body; a large one is not
+    waited for.
+    """
 
     handler: Handler
     body_limit_bytes: int
+    needs_token: bool = False
 
 
 class Router(Protocol):

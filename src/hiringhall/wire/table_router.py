@@ -27,11 +27,12 @@ class TableRouter:
     """`match` is called once per request. `closed`: paths that are none of the table's are refused here.
 
     `envelope`: a refusal as it is sent. `without_head`: paths whose GET changes something, which a HEAD must not.
+    `with_token`: paths whose handlers refuse at once what has no Authorization header.
     """
 
     def __init__(
         self, *tables: Table, closed: bool = False, envelope: Callable[[Refused, FixedHeaders], Reply] = _envelope,
-        without_head: Collection[str] = (),
+        without_head: Collection[str] = (), with_token: Collection[str] = (),
     ) -> None:  # fmt: skip
         self._closed = closed
         self._envelope = envelope
@@ -39,10 +40,10 @@ class TableRouter:
         self._around: dict[tuple[bytes, bytes], dict[bytes, Route]] = {}
         self._before: dict[bytes, dict[bytes, Route]] = {}
         self._below: dict[bytes, Router] = {}
-        self._nothing = self._route(self._not_found)
+        self._nothing = self._route(self._not_found, needs_token=True)
         for table in tables:
             for path, calls in table.items():
-                self._add(path.encode(), calls, head=path not in without_head)
+                self._add(path.encode(), calls, head=path not in without_head, needs_token=path in with_token)
 
     def mount_below(self, prefix: bytes, router: Router) -> None:
         """Leave the paths below `prefix` to another router."""
@@ -67,11 +68,13 @@ class TableRouter:
         route = methods.get(method)
         return methods[b"*"] if route is None else route
 
-    def _add(self, path: bytes, calls: Mapping[bytes, Callable[[Exchange], HotCall]], *, head: bool) -> None:
-        methods = {method: self._route(_handler(call)) for method, call in calls.items()}
+    def _add(
+        self, path: bytes, calls: Mapping[bytes, Callable[[Exchange], HotCall]], *, head: bool, needs_token: bool
+    ) -> None:
+        methods = {method: self._route(_handler(call), needs_token=needs_token) for method, call in calls.items()}
         if head and b"GET" in methods:
             methods[b"HEAD"] = methods[b"GET"]
-        methods[b"*"] = self._route(self._wrong_method(b", ".join(sorted(methods))))
+        methods[b"*"] = self._route(self._wrong_method(b", ".join(sorted(methods))), needs_token=True)
         parts = path.split(b"/")
         if b"{" not in path:
             self._whole[path] = methods
@@ -80,8 +83,8 @@ class TableRouter:
         else:
             self._around[path[: -len(parts[-1]) - len(parts[-2]) - 1], parts[-1]] = methods
 
-    def _route(self, handler: Handler) -> Route:
-        return Route(handler, BODY_BYTES_MAX)
+    def _route(self, handler: Handler, *, needs_token: bool) -> Route:
+        return Route(handler, BODY_BYTES_MAX, needs_token)
 
     def _wrong_method(self, allowed: bytes) -> Handler:
         refused = Refused("method_not_allowed", f"this path knows {allowed.decode()}")

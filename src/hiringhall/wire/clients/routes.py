@@ -22,5 +22,6 @@ ROUTES: Final[dict[str, dict[bytes, type[ClientCall]]]] = {
 def clients_router(hall: Hall) -> TableRouter:
     """The clients' routes, and None for all others."""
     return TableRouter(
-        {path: {method: partial(call, hall) for method, call in calls.items()} for path, calls in ROUTES.items()}
+        {path: {method: partial(call, hall) for method, call in calls.items()} for path, calls in ROUTES.items()},
+        with_token=ROUTES,
     )

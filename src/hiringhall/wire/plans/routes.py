@@ -36,6 +36,9 @@ PUBLISHED_ROUTES: Final[dict[str, dict[bytes, type[Call]]]] = {
 """What only the published clients ask for."""
 
 
+WITH_TOKEN: Final = (ROUTES.keys() | PUBLISHED_ROUTES.keys()) - {"/health"}
+
+
 def _table(mount: Mount, *tables: Mapping[str, Mapping[bytes, type[Call]]]) -> Table:
     return {
         path: {method: partial(call, mount) for method, call in calls.items()}
@@ -48,12 +51,12 @@ def published_router(hall: Hall) -> TableRouter:
     """The wire of the published clients, and nothing else: for a port of its own, and to be mounted."""
     codec = PublishedCodec()
     table = _table(Mount(hall, codec), ROUTES, PUBLISHED_ROUTES)
-    return TableRouter(table, closed=True, envelope=codec.refusal)
+    return TableRouter(table, closed=True, envelope=codec.refusal, with_token=WITH_TOKEN)
 
 
 def root_router(hall: Hall) -> TableRouter:
     """The root of the server: the document's wire, `/whilly`, and None for all that is not the plan workers'."""
     codec = DocumentCodec()
-    router = TableRouter(_table(Mount(hall, codec), ROUTES), envelope=codec.refusal)
+    router = TableRouter(_table(Mount(hall, codec), ROUTES), envelope=codec.refusal, with_token=WITH_TOKEN)
     router.mount_below(PREFIX, published_router(hall))
     return router

@@ -27,4 +27,4 @@ ROUTES: Final[dict[str, dict[bytes, type[ServiceCall]]]] = {
 def services_router(hall: Hall) -> TableRouter:
     """The routes of service workers, and None for all others."""
     table = {path: {method: partial(call, hall) for method, call in calls.items()} for path, calls in ROUTES.items()}
-    return TableRouter(table, without_head=(MESSAGES,))
+    return TableRouter(table, without_head=(MESSAGES,), with_token=ROUTES)
