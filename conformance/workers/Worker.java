@@ -8,7 +8,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/** The verification worker of the Java SDK, for both protocols. */
+/**
+ * The verification worker of the Java SDK, for both protocols:
+ * {@code hall verify worker -- java -cp sdks/java/build/hiringhall-worker.jar conformance/workers/Worker.java}.
+ */
 public final class Worker {
     record Nothing() {}
 

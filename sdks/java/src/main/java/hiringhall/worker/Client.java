@@ -126,6 +126,7 @@ public final class Client implements AutoCloseable {
      * @return completes with the result, or with what {@link #call(String, Object)} would throw
      */
     public CompletableFuture<Object> callAsync(String method, Object params, CallOptions options) {
+        wires.refuseIfClosed();
         CompletableFuture<Object> future = new CompletableFuture<>();
         executor.execute(() -> {
             try {

@@ -126,6 +126,7 @@ public final class FeedbackStream implements Iterable<Feedback>, Iterator<Feedba
     }
 
     private boolean begun() {
+        wires.refuseIfClosed();
         String token = wires.token(persistence);
         Connection.Opened opened = connection.stream(call.following(token, events.lastId()));
         attempts++;

@@ -95,8 +95,9 @@ class WireTest {
         assertEquals(8400, address.port());
         assertEquals("/hall", address.prefix());
         assertEquals("[::1]:8400", address.authority());
+        assertEquals("my_hall", Address.of("http://my_hall:80", null).host());
         assertEquals(443, Address.of("https://hall.example", null).port());
-        for (String wrong : List.of("ftp://x", "hall:8400", "", "http://u:p@x", "http://x?y", "http:// x")) {
+        for (String wrong : List.of("ftp://x", "hall:8400", "", "http://u:p@x", "http://x?y", "http:// x", "http://x:y", "http:/x")) {
             assertThrows(IllegalArgumentException.class, () -> Address.of(wrong, null));
         }
     }

@@ -2,6 +2,7 @@ package hiringhall.worker.internal.client;
 
 import hiringhall.worker.UnreachableException;
 import hiringhall.worker.internal.Threads;
+import java.util.Locale;
 
 /** How long it has not worked, and how long that is borne. */
 public final class Persistence {
@@ -25,7 +26,7 @@ public final class Persistence {
             since = now;
         }
         if (now + trouble.afterSeconds() > since + patienceSeconds) {
-            throw new UnreachableException(String.format("%s (tried for %.0f s)", trouble.why(), now - since));
+            throw new UnreachableException(String.format(Locale.ROOT, "%s (tried for %.0f s)", trouble.why(), now - since));
         }
         Threads.pause(trouble.afterSeconds());
     }

@@ -1,7 +1,7 @@
 package hiringhall.worker.internal.client;
 
-import hiringhall.worker.RefusedException;
 import hiringhall.worker.Json;
+import hiringhall.worker.RefusedException;
 import hiringhall.worker.internal.Address;
 import hiringhall.worker.internal.Answer;
 import hiringhall.worker.internal.Connection;
@@ -131,7 +131,8 @@ public final class Wires implements AutoCloseable {
         return new Persistence(patienceSeconds);
     }
 
-    private synchronized void refuseIfClosed() {
+    /** IllegalStateException once the client is closed. */
+    public synchronized void refuseIfClosed() {
         if (closed) {
             throw new IllegalStateException("this client is closed");
         }

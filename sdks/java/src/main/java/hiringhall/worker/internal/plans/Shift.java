@@ -18,6 +18,7 @@ import java.util.Collection;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoublePredicate;
@@ -93,6 +94,7 @@ public final class Shift implements Run {
                 return step;
             }
             Log.say(stop.given(), String.format(
+                    Locale.ROOT,
                     "%s: %s; again in %.1f s", request.verb(), again.why(), again.afterSeconds()));
             if (!patience.test(again.afterSeconds())) {
                 return step;

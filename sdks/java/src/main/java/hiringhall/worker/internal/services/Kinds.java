@@ -2,11 +2,13 @@ package hiringhall.worker.internal.services;
 
 import hiringhall.worker.JsonNumber;
 import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,18 +52,30 @@ final class Kinds {
         return "object";
     }
 
-    /** See that JSON can fill a type; IllegalArgumentException names what it cannot. */
-    static void check(String name, Type type) {
+    /** See that JSON can fill a record; IllegalArgumentException names the component that it cannot. */
+    static void check(Class<?> kind) {
+        check(kind, new HashSet<>());
+    }
+
+    private static void check(Class<?> kind, Set<Class<?>> seen) {
+        if (seen.add(kind)) {
+            for (RecordComponent component : kind.getRecordComponents()) {
+                check(component.getName(), component.getGenericType(), seen);
+            }
+        }
+    }
+
+    private static void check(String name, Type type, Set<Class<?>> seen) {
         Class<?> kind = raw(type);
         if (kind == List.class || kind == Optional.class) {
-            check(name, argument(type, 0));
+            check(name, argument(type, 0), seen);
         } else if (kind == Map.class) {
             if (raw(argument(type, 0)) != String.class && type instanceof ParameterizedType) {
                 throw new IllegalArgumentException(name + ": the names of an object are texts: Map<String, …>");
             }
-            check(name, argument(type, 1));
+            check(name, argument(type, 1), seen);
         } else if (kind != null && kind.isRecord()) {
-            new Shape(kind);
+            check(kind, seen);
         } else if (!(kind != null && (kind.isEnum() || NAMES.containsKey(kind)))) {
             throw new IllegalArgumentException(name + ": no JSON becomes a " + type.getTypeName() + "; there are long, int,"
                     + " BigInteger, double, BigDecimal, Number, boolean, String, Object, enums, records, List, Map and"

@@ -36,6 +36,9 @@ public final class Methods {
             throw new IllegalArgumentException(service + "/" + name + ": a method is missing");
         }
         try {
+            if (kind != null) {
+                Kinds.check(kind);
+            }
             if (known.putIfAbsent(name, new Known(kind == null ? null : new Shape(kind), method)) != null) {
                 throw new IllegalArgumentException("it is there already");
             }

@@ -14,12 +14,9 @@ final class Shape {
     private final RecordComponent[] components;
     private final Constructor<?> constructor;
 
-    /** The shape of a record; IllegalArgumentException names the component that no JSON can fill. */
+    /** The shape of a record that {@link Kinds#check} has let pass; IllegalArgumentException if none can be made. */
     Shape(Class<?> kind) {
         components = kind.getRecordComponents();
-        for (RecordComponent component : components) {
-            Kinds.check(component.getName(), component.getGenericType());
-        }
         try {
             Class<?>[] types = Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new);
             constructor = kind.getDeclaredConstructor(types);

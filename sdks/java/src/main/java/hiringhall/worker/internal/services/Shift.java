@@ -15,6 +15,7 @@ import hiringhall.worker.internal.Step;
 import hiringhall.worker.internal.Threads;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoublePredicate;
@@ -109,6 +110,7 @@ public final class Shift implements Run {
                 return step;
             }
             Log.say(stop.given() || again.afterSeconds() == 0 || again.why().equals(Keeper.WAITING), String.format(
+                    Locale.ROOT,
                     "%s: %s; again in %.1f s", errand.verb.word(), again.why(), again.afterSeconds()));
             if (!patience.test(again.afterSeconds())) {
                 return step;

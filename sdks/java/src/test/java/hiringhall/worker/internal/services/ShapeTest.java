@@ -33,6 +33,8 @@ class ShapeTest {
         }
     }
 
+    record Tree(long value, List<Tree> children) {}
+
     record Untellable(Instant when) {}
 
     private static Object made(Class<?> kind, String params) {
@@ -53,6 +55,8 @@ class ShapeTest {
     @Test
     void positionsCount() {
         assertEquals(new Add(1, 2), made(Add.class, "[1,2]"));
+        assertEquals(new Tree(1, List.of(new Tree(2, List.of()))),
+                made(Tree.class, "[1,[{\"value\":2,\"children\":[]}]]"));
         assertEquals("Nothing[]", made(Nothing.class, "null").toString());
     }
 
@@ -79,7 +83,8 @@ class ShapeTest {
     /** A record that no JSON can fill is refused when the method is offered. */
     @Test
     void impossibleRecordsAreRefused() {
-        var problem = assertThrows(IllegalArgumentException.class, () -> new Shape(Untellable.class));
+        var problem = assertThrows(IllegalArgumentException.class, () -> Kinds.check(Untellable.class));
+        Kinds.check(Tree.class);
         assertTrue(problem.getMessage().startsWith("when: no JSON becomes a java.time.Instant"));
     }
 }
