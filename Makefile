@@ -26,7 +26,7 @@ demo: $(INSTALLED) ## start a hall, workers and a plan, and watch it finish (ONC
 	@$(PYTHON) examples/demo.py $(if $(ONCE),--once)
 
 test: $(INSTALLED) ## run every test (TESTS="path or options": some of them; JOBS=1: one after the other)
-	@$(PYTHON) -m pytest --numprocesses $(JOBS) --dist loadfile $(TESTS)
+	@$(PYTHON) -m pytest -c pyproject.toml --numprocesses $(JOBS) --dist loadfile $(TESTS)
 
 check: $(INSTALLED) ## format, lint, types, import contracts
 	@failed=; \
