@@ -19,7 +19,7 @@ from hiringhall.ports.asks import Apply, Register, Settle, Take, TaskView
 from hiringhall.ports.questions import Alive, FindTasks, ListPlans
 from hiringhall.ports.store import StoreUnavailable
 from hiringhall.storage.postgres.schema import SchemaTooNew
-from hiringhall.storage.postgres.store import PostgresStore
+from hiringhall.storage.postgres.store import STATEMENT_SECONDS, PostgresStore
 from hiringhall.wakeups.local import LocalWakeups
 from hiringhall.wakeups.postgres import RingListener
 from tests.postgres_server import PostgresServer
@@ -27,7 +27,6 @@ from tests.storage.test_races_postgres import ANN, begun, completion, file_of, o
 from tests.waiting import until_async
 
 LANE = plan_lane("p")
-PURPOSES = ("take", "settle", "submit", "rest", "read")
 
 
 @pytest.fixture
@@ -96,7 +95,7 @@ async def test_a_suspended_server_is_not_waited_for_for_ever(
     own_postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A database that accepts but does not answer makes asks unavailable in bounded time."""
-    monkeypatch.setattr("hiringhall.storage.postgres.store.STATEMENT_SECONDS", dict.fromkeys(PURPOSES, 0.2))
+    monkeypatch.setattr("hiringhall.storage.postgres.store.STATEMENT_SECONDS", dict.fromkeys(STATEMENT_SECONDS, 0.2))
     opened = await PostgresStore.open(own_postgres.url)
     await outcome(opened, Register(ANN))
     server = own_postgres.pid
