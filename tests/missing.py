@@ -15,10 +15,10 @@ def in_ci() -> bool:
     return os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
 
-def missing(what: str, how_to_get_it: str, *, needed_in_ci: bool = True) -> NoReturn:
-    """Skip the test that asks, loudly; with CI=true fail it, if it is of what every machine of ours has."""
+def missing(what: str, how_to_get_it: str) -> NoReturn:
+    """Skip the test that asks, loudly; with CI=true fail it."""
     reason = f"{MARK}{what}: {how_to_get_it}"
-    if in_ci() and needed_in_ci:
+    if in_ci():
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
 

@@ -143,9 +143,7 @@ def test_its_own_tests_pass(java: str) -> None:
     """The tests of the SDK itself pass, none of them skipped."""
     if not (JUNIT / "junit-platform-console.jar").exists():
         missing(
-            "JUnit 5",
-            "install it: apt-get install junit5 (Debian, Ubuntu), or name the folder of its jars in JUNIT",
-            needed_in_ci=False,
+            "JUnit 5", "install it: apt-get install junit5 (Debian, Ubuntu), or name the folder of its jars in JUNIT"
         )
     ended = run("sh", "test.sh", STRICT="1")
     assert ended.returncode == 0, ended.stdout[-8000:] + ended.stderr[-2000:]
@@ -158,11 +156,7 @@ def test_its_own_tests_pass(java: str) -> None:
 def test_maven_makes_the_same_jar(jar: Path, tmp_path: Path) -> None:
     """Maven builds and tests it without a network, with Debian's packages; its jar holds the same classes."""
     if shutil.which("mvn") is None or not (DEBIAN_MAVEN / "org/apache/maven/surefire/surefire-junit-platform").exists():
-        missing(
-            "Maven with Debian's plugins",
-            "apt-get install maven-debian-helper libsurefire-java junit5",
-            needed_in_ci=False,
-        )
+        missing("Maven with Debian's plugins", "apt-get install maven-debian-helper libsurefire-java junit5")
     settings = ("--batch-mode", "--settings", "debian-settings.xml", f"-Dmaven.repo.local={tmp_path / 'repository'}")
     shutil.copytree(SDK, tmp_path / "java", ignore=shutil.ignore_patterns("build"))
     hasty = {"MAVEN_OPTS": " ".join(HASTY)}
